@@ -92,7 +92,8 @@ def encode_headers(headers: Mapping[str, Header]) -> bytes:
     """Encode a header block, so that one that never changes is built once.
 
     Raises:
-        ValueError: a name or a value is longer than the format allows, or a value does not fit its type.
+        ValueError: a name or a value is longer than the format allows, or a number does not fit its type.
+        TypeError: a value is not of its header's type.
     """
     out = bytearray()
     for name, header in headers.items():
@@ -114,13 +115,13 @@ def _encode_value(name: str, header: Header) -> bytes:
         case HeaderType.BYTES | HeaderType.STRING:
             raw = value.encode() if isinstance(value, str) else value
             if not isinstance(raw, bytes):
-                raise ValueError(f"header {name!r}: {value!r} is not {kind.name.lower()}")
+                raise TypeError(f"header {name!r}: {value!r} is not {kind.name.lower()}")
             if len(raw) > _MAX_VALUE:
                 raise ValueError(f"header {name!r} has {len(raw)} bytes, at most {_MAX_VALUE} are allowed")
             return mark + _LENGTH16.pack(len(raw)) + raw
         case HeaderType.UUID:
             if not isinstance(value, uuid.UUID):
-                raise ValueError(f"header {name!r}: {value!r} is not a UUID")
+                raise TypeError(f"header {name!r}: {value!r} is not a UUID")
             return mark + value.bytes
         case _:
             try:

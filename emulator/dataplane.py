@@ -1,0 +1,266 @@
+"""The data plane: ``InvokeEndpointWithBidirectionalStream``, from request head to the end of the stream."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import logging
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from emulator import facts
+from emulator.endpoint import Endpoint
+from emulator.http2 import ClientGoneError, Http2Stream
+from emulator.sidecar import Closed, Lost, Ping, Pong, Sidecar, UpgradeRefusedError
+from emulator.switches import Switches
+from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.exceptions import RequestError
+from emulator.wire.frames import Frame, preview
+from emulator.wire.keepalive import Keepalive, Tick
+from emulator.wire.parts import encode_exception, encode_part
+from emulator.wire.request import CONTENT_TYPE, InvocationRequest, model_error, unknown_endpoint
+from emulator.wire.session import Action, CloseContainer, EndOutput, Fail, SendFrame, SendPart, Session
+
+__all__ = ["DataPlane"]
+
+_log = logging.getLogger("emulator.dataplane")
+_ACCOUNT = "000000000000"
+_MAX_TRACES = 1000
+_FAREWELL = 2.0
+
+
+class DataPlane:
+    """Serves the streams of all connections; :meth:`serve` is the handler of an HTTP/2 connection."""
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Endpoint],
+        switches: Switches,
+        listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
+    ) -> None:
+        self.endpoints = endpoints
+        self.traces: deque[SessionTrace] = deque(maxlen=_MAX_TRACES)
+        self._switches = switches
+        self._listener = listener
+        self._running: set[_Run] = set()
+
+    async def serve(self, stream: Http2Stream) -> None:
+        """Answer one request, whatever comes."""
+        trace = self._trace()
+        request_id = [(facts.text("resp.request-id"), trace.request_id)]
+        try:
+            endpoint, sidecar = await self._open(stream, trace)
+        except RequestError as error:
+            _log.warning("%s answered with %s", stream.path, error)
+            trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
+            with contextlib.suppress(ClientGoneError):
+                await _answer_error(stream, error, request_id)
+            return
+        head = [("content-type", CONTENT_TYPE), *request_id, ("x-amzn-invoked-production-variant", endpoint.variant)]
+        run = _Run(stream, sidecar, trace, self._switches)
+        self._running.add(run)
+        try:
+            await run.run(head)
+        finally:
+            self._running.discard(run)
+            sidecar.abort()
+
+    async def shut_down(self) -> None:
+        """End all sessions with an exception event, so that no client takes the end for success."""
+        stops = [run.stop("The emulator was stopped while the session was open.") for run in self._running]
+        with contextlib.suppress(TimeoutError):  # a client that does not read cannot be told
+            async with asyncio.timeout(_FAREWELL):
+                await asyncio.gather(*stops)
+
+    def _trace(self) -> SessionTrace:
+        trace = SessionTrace(str(uuid.uuid4()), "", asyncio.get_running_loop().time)
+        listener = self._listener
+        if listener is not None:
+            trace.listener = lambda entry: listener(trace, entry)
+        self.traces.append(trace)
+        return trace
+
+    async def _open(self, stream: Http2Stream, trace: SessionTrace) -> tuple[Endpoint, Sidecar]:
+        trace.add("client", "in", "http", f"{stream.method} {stream.path}")
+        request = InvocationRequest.parse(stream.method, stream.path, stream.headers)
+        trace.endpoint = request.endpoint
+        endpoint = self.endpoints.get(request.endpoint)
+        if endpoint is None:
+            raise unknown_endpoint(request.endpoint, _ACCOUNT, self.endpoints)
+        if request.variant not in (None, endpoint.variant):
+            raise RequestError(
+                facts.integer("err.no-endpoint"),
+                "ValidationError",
+                f"Variant {request.variant} not found for endpoint {request.endpoint}. It has {endpoint.variant}.",
+            )
+        trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
+        try:
+            sidecar = await Sidecar.connect(
+                endpoint.host, endpoint.port, request.container_target, trace.request_id, self._switches
+            )
+        except UpgradeRefusedError as error:
+            trace.add("container", "in", "http", error)
+            raise model_error(endpoint.variant, str(error)) from None
+        trace.add("container", "in", "http", f"101 after {sidecar.accept_seconds * 1000:.0f} ms")
+        if sidecar.accept_seconds > self._switches.accept_limit:
+            limit = self._switches.accept_limit * 1000
+            trace.add("container", "in", "note", f"slower than the documented {limit:.0f} ms [ctr.accept-250ms]")
+        return endpoint, sidecar
+
+
+class _Run:
+    """One session at work: feeds the state machine from both sides and carries its actions out."""
+
+    def __init__(self, stream: Http2Stream, sidecar: Sidecar, trace: SessionTrace, switches: Switches) -> None:
+        self._stream = stream
+        self._sidecar = sidecar
+        self._trace = trace
+        self._switches = switches
+        self._session = Session()
+        self._ping_ids = itertools.count(1)
+        now = asyncio.get_running_loop().time()
+        self._keepalive = Keepalive(switches.ping_interval, switches.ping_misses, now)
+        self._over = asyncio.Event()
+        # parts leave from two tasks; one part takes several DATA frames, which must not be mixed with another's
+        self._output = asyncio.Lock()
+
+    async def run(self, head: list[tuple[str, str]]) -> None:
+        """Answer with ``head`` and carry the session to its end, whoever ends it."""
+        self._trace.add("client", "out", "http", "200")
+        try:
+            await self._stream.start(200, head)
+        except ClientGoneError as gone:
+            self._client_gone(gone)
+        tasks = {asyncio.create_task(side()) for side in (self._from_client, self._from_container, self._pings)}
+        over = asyncio.create_task(self._over.wait())
+        try:
+            pending = {*tasks, over}
+            while not self._over.is_set():
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for task in done & tasks:
+                    if (error := task.exception()) is not None:
+                        await self._crashed(error)
+            await self._finish_container()
+        finally:
+            for task in (*tasks, over):
+                task.cancel()
+            await asyncio.gather(*tasks, over, return_exceptions=True)
+
+    async def stop(self, why: str) -> None:
+        """End the session from the emulator's side."""
+        await self._perform(self._session.service_failed(why))
+
+    def _client_gone(self, gone: ClientGoneError) -> None:
+        self._trace.add("client", "in", "eof", gone)
+        for action in self._session.client_gone():
+            self._trace.add("container", "out", "close", f"{action.code}")
+            self._sidecar.start_close(action.code, action.reason)
+        self._over.set()
+
+    async def _crashed(self, error: BaseException) -> None:
+        _log.error("session %s failed inside the emulator", self._trace.request_id, exc_info=error)
+        await self.stop(f"The emulator failed: {error!r}. This is a fault of the emulator; please report it.")
+        self._over.set()
+
+    async def _finish_container(self) -> None:
+        """See the closing handshake through; the container's part of it belongs into the trace."""
+        if not await self._sidecar.wait_closed():
+            timeout = self._switches.close_timeout
+            self._trace.add("container", "in", "note", f"TCP connection not ended by the container in {timeout:g} s")
+
+    async def _from_client(self) -> None:
+        try:
+            while (data := await self._stream.receive()) is not None:
+                await self._perform(self._session.client_data(data))
+        except ClientGoneError as gone:
+            self._client_gone(gone)
+        else:
+            await self._perform(self._session.client_end())
+
+    async def _from_container(self) -> None:
+        while True:
+            event = await self._sidecar.receive()
+            match event:
+                case Frame():
+                    if self._session.ended:
+                        self._trace.add("container", "in", "frame", f"{event} (dropped, the session is over)")
+                    await self._perform(self._session.container_frame(event))
+                case Ping():
+                    self._trace.add("container", "in", "ping", event.payload.hex())
+                case Pong():
+                    self._keepalive.pong()
+                    self._trace.add("container", "in", "pong", event.payload.decode("latin-1"))
+                case Closed():
+                    self._trace.container_close = (event.code, event.reason)
+                    code = "no code" if event.code == 1005 else event.code
+                    self._trace.add("container", "in", "close", f"{code} {event.reason!r}")
+                    await self._perform(self._session.container_closed(event.code, event.reason))
+                    return
+                case Lost():
+                    self._trace.container_eof_without_close = event.code == 1006
+                    self._trace.add("container", "in", "eof", f"without a Close frame: {event.what}")
+                    await self._perform(self._session.container_lost(event.what))
+                    return
+
+    async def _pings(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._session.ended:
+            await asyncio.sleep(max(self._keepalive.due - loop.time(), 0))
+            match self._keepalive.tick(loop.time()):
+                case Tick.PING:
+                    payload = str(next(self._ping_ids)).encode()
+                    self._trace.add("container", "out", "ping", payload.decode())
+                    self._sidecar.ping(payload)
+                case Tick.CUT:
+                    await self._perform(self._session.container_silent(self._switches.ping_misses))
+                case Tick.NOTHING:
+                    pass
+
+    async def _perform(self, actions: Sequence[Action]) -> None:
+        try:
+            for action in actions:
+                await self._carry_out(action)
+        except ClientGoneError as gone:
+            self._client_gone(gone)
+
+    async def _carry_out(self, action: Action) -> None:
+        match action:
+            case SendFrame(frame, part):
+                kind = part.data_type or "no DataType"
+                state = f", {part.completion_state}" if part.completion_state else ""
+                size = len(part.data)
+                self._trace.add("client", "in", "part", f"{kind}{state}, {size} B {preview(part.data)}")
+                self._trace.add("container", "out", "frame", frame)
+                await self._sidecar.send(frame)
+            case SendPart(part, frame):
+                self._trace.add("container", "in", "frame", frame)
+                self._trace.add("client", "out", "part", f"{part.data_type}, {part.completion_state}")
+                async with self._output:
+                    await self._stream.send(encode_part(part))
+            case Fail(kind, message, error_code):
+                self._trace.add("client", "out", "exception", f"{kind} {error_code or ''} {message}")
+                async with self._output:
+                    await self._stream.send(encode_exception(kind, message, error_code))
+            case EndOutput():
+                async with self._output:
+                    self._trace.add("client", "out", "end", "END_STREAM")
+                    self._stream.end()
+                self._over.set()
+            case CloseContainer(code, reason):
+                self._trace.add("container", "out", "close", f"{code} {reason!r}" if reason else f"{code}")
+                self._sidecar.start_close(code, reason)
+
+
+async def _answer_error(stream: Http2Stream, error: RequestError, headers: list[tuple[str, str]]) -> None:
+    body = json.dumps({"Message": error.message, **error.members}).encode()
+    await stream.fail(
+        error.status,
+        [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("x-amzn-errortype", error.type),
+            *headers,
+        ],
+        body,
+    )

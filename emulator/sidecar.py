@@ -1,0 +1,304 @@
+"""The sidecar: dials the container's WebSocket, as SageMaker does on the instance.
+
+It works on frames, not on messages: a library that joins fragments cannot stand on this side (fact
+``frame.one-to-one``). The protocol itself is the sans-I/O layer of ``websockets``.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from dataclasses import dataclass
+
+from websockets.client import ClientProtocol
+from websockets.exceptions import InvalidStatus
+from websockets.frames import Frame as WireFrame
+from websockets.frames import Opcode as WireOpcode
+from websockets.http11 import Response
+from websockets.protocol import State
+from websockets.uri import parse_uri
+
+from emulator import facts
+from emulator.switches import Switches
+from emulator.wire.frames import Frame, Opcode
+
+__all__ = ["Closed", "Lost", "Pong", "Sidecar", "UpgradeRefusedError"]
+
+# a container that sends faster than the client reads is slowed down once this much waits in memory
+_HIGH_WATER = 256 * 1024
+_LOW_WATER = 64 * 1024
+# the library's own log repeats, with stack traces, what the trace shows
+_LOG = logging.getLogger("emulator.sidecar.websockets")
+_LOG.setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The container sent a Close frame. ``code`` is 1005 where the frame held none."""
+
+    code: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The connection ended without a Close frame, or broke the protocol. ``code`` as the WebSocket layer sees it."""
+
+    code: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """The container answered a Ping."""
+
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """The container sent a Ping; it has been answered already (fact ``ping.answer``)."""
+
+    payload: bytes
+
+
+Event = Frame | Closed | Lost | Ping | Pong
+
+
+class UpgradeRefusedError(Exception):
+    """Raised when the container does not accept the WebSocket."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return self.what
+
+
+class Sidecar(asyncio.Protocol):
+    """One WebSocket to the container. Make it with :meth:`connect`."""
+
+    def __init__(self, host: str, port: int, target: str, request_id: str, switches: Switches) -> None:
+        loop = asyncio.get_running_loop()
+        self._switches = switches
+        self._protocol = ClientProtocol(
+            parse_uri(f"ws://{host}:{port}{target}"), max_size=switches.max_frame, logger=_LOG
+        )
+        request = self._protocol.connect()
+        request.headers[facts.text("ctr.request-id")] = request_id
+        self._request = request
+        self._transport: asyncio.Transport | None = None
+        self._events: deque[Event] = deque()
+        self._queued = 0
+        self._arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._accepted: asyncio.Future[None] = loop.create_future()
+        self._gone: asyncio.Future[None] = loop.create_future()
+        self._said_last = False
+        self.accept_seconds = 0.0
+        """How long the container took to accept, from the dial to its 101."""
+
+    @classmethod
+    async def connect(cls, host: str, port: int, target: str, request_id: str, switches: Switches) -> "Sidecar":
+        """Dial ``ws://host:port/target`` and wait for the 101.
+
+        Raises:
+            UpgradeRefusedError: nobody listens, another answer than 101, or none within ``switches.accept_timeout``.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        sidecar = cls(host, port, target, request_id, switches)
+        try:
+            async with asyncio.timeout(switches.accept_timeout):
+                await loop.create_connection(lambda: sidecar, host, port)
+                await sidecar._accepted
+        except TimeoutError:
+            sidecar.abort()
+            raise UpgradeRefusedError(
+                f"the container did not accept the WebSocket at {target} within {switches.accept_timeout:g} s"
+            ) from None
+        except OSError as error:
+            raise UpgradeRefusedError(
+                f"nothing accepts connections at {host}:{port} ({error.strerror or error})"
+            ) from None
+        except BaseException:
+            sidecar.abort()
+            raise
+        sidecar.accept_seconds = loop.time() - began
+        return sidecar
+
+    # --- what the session does ---
+
+    async def send(self, frame: Frame) -> None:
+        """Send one data frame; waits while the container does not read.
+
+        Frames after the end of the connection are dropped: the end itself arrives through :meth:`receive`.
+        """
+        await self._writable.wait()
+        if self._protocol.state is not State.OPEN:
+            return
+        match frame.opcode:
+            case Opcode.TEXT:
+                self._protocol.send_text(frame.data, frame.fin)
+            case Opcode.BINARY:
+                self._protocol.send_binary(frame.data, frame.fin)
+            case Opcode.CONTINUATION:
+                self._protocol.send_continuation(frame.data, frame.fin)
+        self._flush()
+
+    async def receive(self) -> Event:
+        """Return the next event. After :class:`Closed` or :class:`Lost` nothing more comes."""
+        while not self._events:
+            self._arrived.clear()
+            await self._arrived.wait()
+        event = self._events.popleft()
+        if isinstance(event, Frame):
+            self._queued -= len(event.data)
+            if self._queued <= _LOW_WATER and self._transport is not None:
+                self._transport.resume_reading()
+        return event
+
+    def ping(self, payload: bytes = b"") -> None:
+        """Send a Ping."""
+        if self._protocol.state is State.OPEN:
+            self._protocol.send_ping(payload)
+            self._flush()
+
+    def start_close(self, code: int, reason: str = "") -> bool:
+        """Send a Close frame; False where one was sent before or the connection is gone."""
+        if self._protocol.state is not State.OPEN:
+            return False
+        self._protocol.send_close(code, reason)
+        self._flush()
+        return True
+
+    async def wait_closed(self) -> bool:
+        """Wait until the container ended the TCP connection, then cut it; False if it had to be cut."""
+        try:
+            async with asyncio.timeout(self._switches.close_timeout):
+                # not the future itself: a time-out would cancel it for everybody
+                await asyncio.wait([self._gone])
+        except TimeoutError:
+            return False
+        finally:
+            self.abort()
+        return True
+
+    def abort(self) -> None:
+        """Cut the connection."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- what the loop calls ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send the upgrade request."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101  # what create_connection gives
+        self._transport = transport
+        self._protocol.send_request(self._request)
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Pass bytes through the protocol."""
+        self._protocol.receive_data(data)
+        self._flush()
+        self._take_events()
+
+    def eof_received(self) -> bool:
+        """Pass the end of the bytes through the protocol."""
+        self._protocol.receive_eof()
+        self._flush()
+        self._take_events()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Say what became of the connection."""
+        self._protocol.receive_eof()
+        self._take_events()
+        if not self._accepted.done():
+            self._accepted.set_exception(
+                UpgradeRefusedError(f"the container dropped the connection during the upgrade ({_dropped(exc)})")
+            )
+        self._say_last(Lost(1006, _dropped(exc)))
+        self._writable.set()
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def pause_writing(self) -> None:
+        """The container does not read fast enough."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """The container reads again."""
+        self._writable.set()
+
+    # --- inside ---
+
+    def _flush(self) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        for data in self._protocol.data_to_send():
+            if data:
+                self._transport.write(data)
+            else:
+                # the socket may be gone already where both sides end it at once
+                with contextlib.suppress(OSError):
+                    self._transport.write_eof()
+
+    def _take_events(self) -> None:
+        for event in self._protocol.events_received():
+            if isinstance(event, Response):
+                self._answered(event)
+            elif isinstance(event, WireFrame):
+                self._take_frame(event)
+        if self._protocol.handshake_exc is not None and not self._accepted.done():
+            self._accepted.set_exception(UpgradeRefusedError(_refusal(self._protocol.handshake_exc)))
+        broken = self._protocol.parser_exc
+        if broken is not None and not isinstance(broken, EOFError):
+            code = self._protocol.close_sent.code if self._protocol.close_sent else 1002
+            self._say_last(Lost(int(code), f"it broke the WebSocket protocol: {broken}"))
+
+    def _answered(self, response: Response) -> None:
+        if response.status_code == 101 and self._protocol.state is State.OPEN and not self._accepted.done():
+            self._accepted.set_result(None)
+
+    def _take_frame(self, frame: WireFrame) -> None:
+        match frame.opcode:
+            case WireOpcode.CLOSE:
+                close = self._protocol.close_rcvd
+                if close is not None:
+                    self._say_last(Closed(int(close.code), close.reason))
+            case WireOpcode.PING:
+                self._say(Ping(bytes(frame.data)))
+            case WireOpcode.PONG:
+                self._say(Pong(bytes(frame.data)))
+            case _:
+                self._queued += len(frame.data)
+                if self._queued > _HIGH_WATER and self._transport is not None:
+                    self._transport.pause_reading()
+                self._say(Frame(Opcode(frame.opcode), bytes(frame.data), frame.fin))
+
+    def _say(self, event: Event) -> None:
+        self._events.append(event)
+        self._arrived.set()
+
+    def _say_last(self, event: Closed | Lost) -> None:
+        if not self._said_last:
+            self._said_last = True
+            self._say(event)
+
+
+def _dropped(exc: Exception | None) -> str:
+    return "TCP end" if exc is None else f"TCP reset: {exc}"
+
+
+def _refusal(error: Exception) -> str:
+    if isinstance(error, InvalidStatus):
+        response = error.response
+        body = (response.body or b"")[:200].decode("utf-8", "replace").strip()
+        said = f", saying {body!r}" if body else ""
+        return f"the container answered the upgrade with HTTP {response.status_code} instead of 101{said}"
+    cause = error.__cause__ or error
+    return f"the container's answer to the upgrade is no valid HTTP 101 ({cause})"
