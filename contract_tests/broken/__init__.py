@@ -1,0 +1,117 @@
+"""Containers with exactly one fault each: a check that does not catch its own one is not finished."""
+
+from contract_tests.containers import Container, Server
+
+
+def broken(module: str, caught_by: str, stands_for: str, server: Server = "uvicorn") -> Container:
+    """Return the entry of one module of this package; its name tells the server only where it is not uvicorn."""
+    return Container(
+        name=module.replace("_", "-") + ("" if server == "uvicorn" else f"-{server}"),
+        app=f"contract_tests.broken.{module}:app",
+        server=server,
+        caught_by=caught_by,
+        profile="kokoro",
+        stands_for=stands_for,
+    )
+
+
+CONTAINERS = (
+    broken(
+        "receive_text",
+        "CT1",
+        "Loops on receive_text(); a BINARY frame raises KeyError. https://github.com/vllm-project/vllm/pull/49899",
+    ),
+    broken(
+        "receive_text",
+        "CT1",
+        "The same under hypercorn: receive_text() returns None and nothing is raised. "
+        "https://github.com/vllm-project/vllm/pull/49899",
+        server="hypercorn",
+    ),
+    broken(
+        "text_only_branch",
+        "CT1",
+        "No branch for BINARY: dropped in silence. https://github.com/kirodotdev/KiroCrew/issues/6222",
+    ),
+    broken(
+        "control_as_binary",
+        "CT1",
+        "Control events sent as BINARY frames. https://github.com/BerriAI/litellm/pull/28848",
+    ),
+    broken(
+        "unguarded_json",
+        "CT2",
+        "json.loads outside the try. https://github.com/jenkinsci/resources-ai-chatbot-plugin/issues/257",
+    ),
+    broken(
+        "closes_on_bad",
+        "CT2",
+        "Closes the session on a bad message. https://github.com/coder/websocket/issues/399",
+    ),
+    broken(
+        "one_sentence",
+        "CT7",
+        "One request per connection. https://github.com/vllm-project/vllm-omni/pull/5517",
+    ),
+    broken(
+        "idle_timeout",
+        "CT7",
+        "Takes a pause for the end of the session. https://github.com/livekit/agents/pull/2630",
+    ),
+    broken(
+        "odd_frames",
+        "CT8",
+        "Cuts PCM in the middle of a sample. https://github.com/NousResearch/hermes-agent/pull/70851",
+    ),
+    broken(
+        "wav_header",
+        "CT8",
+        "A WAV header before each chunk. https://github.com/inworld-ai/inworld-api-examples/issues/21",
+    ),
+    broken(
+        "wrong_duration",
+        "CT8",
+        "Declares a rate that is not the real one. https://github.com/AreevAI/flowcat/issues/10",
+    ),
+    broken(
+        "wrapping",
+        "CT8",
+        "Casts to 16 bit without clipping. https://github.com/festvox/flite/issues/124",
+    ),
+    broken(
+        "byte_shift",
+        "CT8",
+        "PCM moved by one byte. https://github.com/OHF-Voice/piper1-gpl/issues/253",
+    ),
+    broken(
+        "return_without_close",
+        "CT11",
+        "Returns on `close` without a Close frame. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents",
+    ),
+    broken(
+        "never_closes",
+        "CT11",
+        "Ignores `close`. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents (on uvicorn 0.30)",
+    ),
+    broken(
+        "split_control",
+        "CT23",
+        "One control event in two messages. https://github.com/warmcat/libwebsockets/issues/2235",
+    ),
+    broken(
+        "glued_control",
+        "CT23",
+        "Control event and PCM in one frame, against the client of "
+        "https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents",
+    ),
+    broken(
+        "ping_busy",
+        "CT24",
+        "Health check fails while a session is open. https://github.com/ggml-org/llama.cpp/pull/5594",
+    ),
+    broken(
+        "ping_slow",
+        "CT24",
+        "Health check queues behind the session. https://github.com/huggingface/huggingface-inference-toolkit/issues/12",
+    ),
+)

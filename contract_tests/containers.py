@@ -1,0 +1,27 @@
+"""What the suite is itself tested with: small containers that are known to be good, or to have exactly one fault."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+type Server = Literal["uvicorn", "hypercorn"]
+type Profile = Literal["kokoro", "sagemaker"]
+
+
+@dataclass(frozen=True)
+class Container:
+    """One container of the suite's own test bench: how to serve it and which check has to catch it.
+
+    name        unique, as printed in the matrix
+    app         ASGI app as `module:attribute`
+    server      the ASGI server that serves it; the same bug looks different under each
+    caught_by   id of the check whose fault it has; None for a good container, which no check may fail
+    profile     the protocol that it speaks, and so the checks that it is judged by
+    stands_for  one line: the mistake as people make it, with the public report that it stands for
+    """
+
+    name: str
+    app: str
+    server: Server
+    caught_by: str | None
+    profile: Profile
+    stands_for: str

@@ -1,0 +1,54 @@
+"""Containers that no check may fail: they keep the suite honest in the other direction."""
+
+from contract_tests.containers import Container
+
+CONTAINERS = (
+    Container(
+        name="starlette",
+        app="contract_tests.good.starlette_speech:app",
+        server="uvicorn",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="The usual stack: Starlette served by uvicorn",
+    ),
+    Container(
+        name="starlette-hypercorn",
+        app="contract_tests.good.starlette_speech:app",
+        server="hypercorn",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="The same app served by hypercorn, whose messages carry both keys, `text` and `bytes`",
+    ),
+    Container(
+        name="raw-asgi",
+        app="contract_tests.good.raw_asgi:app",
+        server="uvicorn",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="No framework: plain ASGI",
+    ),
+    Container(
+        name="brace",
+        app="contract_tests.good.brace:app",
+        server="uvicorn",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="PCM frames whose first byte is `{` are audio, not JSON",
+    ),
+    Container(
+        name="echo",
+        app="contract_tests.good.echo:app",
+        server="uvicorn",
+        caught_by=None,
+        profile="sagemaker",
+        stands_for="Any container that answers: no speech, one reply of the same type per message",
+    ),
+    Container(
+        name="echo-hypercorn",
+        app="contract_tests.good.echo:app",
+        server="hypercorn",
+        caught_by=None,
+        profile="sagemaker",
+        stands_for="The same served by hypercorn",
+    ),
+)
