@@ -1,0 +1,140 @@
+"""``emulator up`` and ``emulator facts``."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from emulator import facts
+from emulator.certificates import StateDirectoryError
+from emulator.endpoint import Endpoint
+from emulator.server import PortInUseError, Server
+from emulator.switches import Switches
+from emulator.trace import SessionTrace, TraceEntry
+
+__all__ = ["main"]
+
+_SNIPPET = """\
+import asyncio
+from aws_sdk_sagemaker_runtime_http2 import models
+from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
+from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config
+from smithy_http.aio.crt import AWSCRTHTTPClient
+
+async def main():
+    config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
+        region="us-west-2", aws_access_key_id="test", aws_secret_access_key="test", transport=AWSCRTHTTPClient()
+    )
+    client = AsyncSageMakerRuntimeHTTP2Client(config=config)
+    stream = await client.invoke_endpoint_with_bidirectional_stream(
+        models.InvokeEndpointWithBidirectionalStreamInput(endpoint_name="{endpoint}")
+    )
+    _, output = await stream.await_output()
+    part = models.RequestPayloadPart(bytes_=b'{{"text": "Hello there."}}', data_type="UTF8")
+    await stream.input_stream.send(models.RequestStreamEventPayloadPart(value=part))
+    event = await output.receive()
+    print(event.value.data_type, event.value.bytes_[:80])
+    await stream.input_stream.close()
+
+asyncio.run(main())
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+    status: int = options.run(options)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="emulator", description="A local stand-in for Amazon SageMaker AI bidirectional streaming."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="serve an endpoint in front of a container, until Ctrl-C")
+    up.set_defaults(run=_up)
+    up.add_argument("--target", required=True, metavar="URL", help="the container: http://HOST:PORT or ws://HOST:PORT")
+    up.add_argument("--endpoint", default="local", metavar="NAME", help="endpoint name (default: %(default)s)")
+    up.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    up.add_argument(
+        "--port", type=int, default=facts.integer("wire.port"), help="0 takes any free one (default: %(default)s)"
+    )
+    up.add_argument("--state-dir", type=Path, metavar="DIR", help="where the local CA is kept (or $BIDI_STATE_DIR)")
+    up.add_argument("--log", action="store_true", help="print the wire log of every session")
+    defaults = Switches()
+    up.add_argument(
+        "--ping-interval", type=float, default=defaults.ping_interval, metavar="S", help="default: %(default)g"
+    )
+    up.add_argument(
+        "--accept-timeout",
+        type=float,
+        default=defaults.accept_timeout,
+        metavar="S",
+        help="until the container must have accepted the WebSocket (default: %(default)g; documented: 0.25)",
+    )
+    table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
+    table.set_defaults(run=_facts)
+    return parser
+
+
+def _up(options: argparse.Namespace) -> int:
+    try:
+        endpoint = Endpoint(options.target)
+        switches = replace(Switches(), ping_interval=options.ping_interval, accept_timeout=options.accept_timeout)
+        server = Server(
+            {options.endpoint: endpoint},
+            switches=switches,
+            host=options.host,
+            port=options.port,
+            state_directory=options.state_dir,
+            listener=_print_entry if options.log else None,
+        )
+        asyncio.run(_serve(server, options.endpoint))
+    except (ValueError, StateDirectoryError, PortInUseError) as error:
+        print(f"emulator: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+async def _serve(server: Server, endpoint: str) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    async with server:
+        print(_banner(server, endpoint), flush=True)
+        await stopping.wait()
+        print("\nStopping: open sessions are ended with an exception event.", flush=True)
+
+
+def _banner(server: Server, endpoint: str) -> str:
+    variables = server.certificates.environment(server.url)
+    exports = "\n".join(f"  export {name}={value}" for name, value in variables.items())
+    return (
+        f"Endpoint {endpoint} is served at {server.url}\n"
+        f"Local CA: {server.certificates.ca}\n\n"
+        f"For the SDKs (SSL_CERT_FILE: Python, NODE_EXTRA_CA_CERTS: JavaScript; "
+        f"an SDK that does not trust the CA seems to hang for 15 s):\n{exports}\n\n"
+        "Signatures are not verified: any credentials do.\n\n"
+        f"A client to paste (pip install 'aws-sdk-sagemaker-runtime-http2[awscrt]'):\n\n"
+        f"{_SNIPPET.format(endpoint=endpoint)}\n"
+        "Ctrl-C stops the emulator."
+    )
+
+
+def _print_entry(trace: SessionTrace, entry: TraceEntry) -> None:
+    print(f"{trace.request_id[:8]} {entry}", flush=True)
+
+
+def _facts(_: argparse.Namespace) -> int:
+    for fact in facts.table().values():
+        confirmed = f", confirmed on live AWS {fact.confirmed}" if fact.confirmed else ""
+        value = f" = {fact.value}" if fact.value is not None else ""
+        print(f"{fact.id}{value}\n  {fact.statement}\n  {fact.confidence}{confirmed}: {fact.url}")
+    return 0
