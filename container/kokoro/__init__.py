@@ -1,0 +1,1 @@
+"""Kokoro-82M as a SageMaker container: `GET /ping`, `POST /invocations`, WS `/invocations-bidirectional-stream`."""

@@ -1,0 +1,55 @@
+"""Text as people type it to text that the English phonemizer reads rightly: ASCII letters, plain numbers."""
+
+import re
+import unicodedata
+
+_MONTHS = "January February March April May June July August September October November December".split()
+_MAGNITUDES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "t": "trillion"}
+_CURRENCIES = {"$": "dollars", "£": "pounds", "€": "euros"}
+
+_ISO_DATE = re.compile(r"(?<![\d-])(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?![\d-])")
+_MONEY = re.compile(r"([$£€])(\d{1,15}(?:\.\d{1,6})?)\s?(k|mn?|bn?|t)\b", re.IGNORECASE)
+_LONG_NUMBER = re.compile(r"\d{16,}")  # nobody says it as one number, and the number speller gives up on very long ones
+_DEGREES = re.compile(r"\s?°\s?([CF])\b")
+
+_PUNCTUATION = str.maketrans({
+    "。": ". ", "．": ". ", "！": "! ", "？": "? ", "，": ", ", "、": ", ", "；": "; ", "：": ": ", "（": " (", "）": ") ",
+    "「": " “", "」": "” ", "『": " “", "』": "” ", "《": " “", "》": "” ", "・": " ", "～": " ", "\u3000": " ",
+    "½": " one half ", "¼": " one quarter ", "¾": " three quarters ",
+})  # fmt: skip
+_LETTERS = str.maketrans({
+    "ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D",
+    "ð": "th", "Ð": "Th", "þ": "th", "Þ": "Th", "ı": "i", "ħ": "h", "Ħ": "H",
+})  # fmt: skip
+_LETTER_NAME = re.compile(r"(?P<script>[A-Z]+)\b.*?\b(?:LETTER|SYLLABLE) (?:SMALL )?(?P<name>[A-Z]+)")
+_SYLLABIC = frozenset({"HIRAGANA", "KATAKANA", "HANGUL"})
+
+
+def normalise(text: str) -> str:
+    """Return `text` with dates, amounts and long numbers written out and foreign letters spelled in ASCII ones."""
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a pair is legal in JSON only
+    text = text.translate(_PUNCTUATION)
+    text = _ISO_DATE.sub(lambda m: f"{_MONTHS[int(m[2]) - 1]} {int(m[3])}, {m[1]}", text)
+    text = _MONEY.sub(lambda m: f"{m[2]} {_MAGNITUDES[m[3].lower()]} {_CURRENCIES[m[1]]}", text)
+    text = _LONG_NUMBER.sub(lambda m: " ".join(m[0]), text)
+    text = _DEGREES.sub(lambda m: f" degrees {'Celsius' if m[1] == 'C' else 'Fahrenheit'}", text)
+    return text if text.isascii() else "".join(map(_romanise, text.translate(_LETTERS)))
+
+
+def unreadable(text: str) -> str:
+    """Return the letters of a normalised text that no English rule can read, such as ideographs."""
+    return "".join(letter for letter in text if letter.isalpha() and not letter.isascii())
+
+
+def _romanise(letter: str) -> str:
+    """Spell one letter: its base letter, else its name ("де" is "de ie"), else unchanged (ideographs)."""
+    if letter.isascii() or not letter.isalpha():
+        return letter
+    plain = "".join(c for c in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(c))
+    if plain and plain.isascii():
+        return plain
+    named = _LETTER_NAME.match(unicodedata.name(letter, ""))
+    if named is None:
+        return letter
+    name = named["name"].lower()
+    return name if named["script"] in _SYLLABIC else f" {name} "

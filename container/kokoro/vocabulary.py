@@ -1,0 +1,33 @@
+"""The symbols that Kokoro-82M was trained on, from the model's own `config.json` (Apache-2.0, hexgrad/Kokoro-82M)."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+CONFIG = Path(__file__).with_name("config.json")
+MAX_PHONEMES = 510
+"""The model takes 512 tokens, two of them padding; a longer input is cut off without a word."""
+
+_SILENT = frozenset(';:,.!?—…"()“” ˈˌː')
+
+
+@cache
+def symbols() -> dict[str, int]:
+    """Map each phoneme or punctuation mark to its token id."""
+    vocabulary: dict[str, int] = json.loads(CONFIG.read_text(encoding="utf-8"))["vocab"]
+    return vocabulary
+
+
+def keep_known(phonemes: str) -> str:
+    """Drop what the model has no symbol for."""
+    return "".join(symbol for symbol in phonemes if symbol in symbols())
+
+
+def tokens(phonemes: str) -> list[int]:
+    """Return the token ids of known `phonemes`, padded with 0 at both ends as the model wants them."""
+    return [0, *(symbols()[symbol] for symbol in phonemes), 0]
+
+
+def is_speech(phonemes: str) -> bool:
+    """Say whether there is anything to speak in it: not only punctuation, stress and spaces."""
+    return any(symbol not in _SILENT for symbol in phonemes)

@@ -1,0 +1,105 @@
+"""Which weights to use: a directory given, /opt/ml/model, the packaged ones (cached), or the hub on explicit wish."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from container.kokoro import voices
+from container.kokoro.errors import SetupError
+from container.kokoro.files import sha256_of
+from container.kokoro.packaged import ONNX_SHA256, packaged_onnx
+from container.kokoro.vocabulary import CONFIG
+
+SAGEMAKER_DIRECTORY = Path("/opt/ml/model")
+"""Where SageMaker unpacks the model data of an endpoint; read-only."""
+CHECKPOINT_NAME = "kokoro-v1_0.pth"
+CHECKPOINT_SHA256 = "496dba118d1a58f5f3db2efc88dbdc216e0483fc89fe6e47ee1f2c53f18ad1e4"
+LAYOUT = f"a .onnx file (engine onnx) or {CHECKPOINT_NAME} (engine torch), and voices/*.bin or voices/*.pt"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One model file with its configuration and voices, and where it comes from."""
+
+    model: Path
+    config: Path
+    voices: Path
+    source: str
+    sha256: str
+
+    @property
+    def precision(self) -> str:
+        """What the numbers went through: "int8", "fp32" or "unknown"."""
+        known = {ONNX_SHA256: "int8", CHECKPOINT_SHA256: "fp32"}
+        return known.get(self.sha256, "fp32 from int8" if "from-int8" in self.model.name else "unknown precision")
+
+    def __str__(self) -> str:
+        return f"{self.model.name} ({self.precision}, sha256 {self.sha256[:12]}, {self.source})"
+
+
+def resolve(choice: str, engine: str) -> Weights:
+    """Find weights for `engine` ("onnx" or "torch"). `choice` is "auto", "hub" or a directory. Raises SetupError."""
+    if choice == "hub":
+        return _from_hub(engine)
+    if choice != "auto":
+        directory = Path(choice)
+        if not directory.is_dir():
+            raise SetupError(f"The weights directory {directory} does not exist. Expected a directory with {LAYOUT}.")
+        model = model_in(directory, engine)
+        if model is None:
+            raise SetupError(f"{directory} holds no weights for the engine {engine}. Expected {LAYOUT}.")
+        return _weights(model, directory, str(directory))
+    if SAGEMAKER_DIRECTORY.is_dir() and (model := model_in(SAGEMAKER_DIRECTORY, engine)):
+        return _weights(model, SAGEMAKER_DIRECTORY, str(SAGEMAKER_DIRECTORY))
+    if engine == "torch":
+        from container.kokoro.convert import converted_checkpoint  # noqa: PLC0415  # needs the extra 'torch'
+
+        return _weights(converted_checkpoint(), None, "packaged, converted")
+    return _weights(packaged_onnx(), None, "packaged")
+
+
+def model_in(directory: Path, engine: str) -> Path | None:
+    """Return the one model file for `engine` in `directory`, or None. Raises SetupError when there are several."""
+    if engine == "torch":
+        files = [path for path in (directory / CHECKPOINT_NAME,) if path.is_file()]
+    else:
+        files = sorted(directory.glob("*.onnx"))
+    if len(files) > 1:
+        names = ", ".join(path.name for path in files)
+        raise SetupError(f"{directory} holds several models ({names}). Leave only the one to use.")
+    return files[0] if files else None
+
+
+def _weights(model: Path, directory: Path | None, source: str) -> Weights:
+    config = directory / "config.json" if directory else CONFIG
+    return Weights(
+        model=model,
+        config=config if config.is_file() else CONFIG,
+        voices=voices.find(directory),
+        source=source,
+        sha256=sha256_of(model),
+    )
+
+
+def _from_hub(engine: str) -> Weights:
+    if engine != "torch":
+        raise SetupError("--weights hub has no ONNX file. Use --engine torch, or --weights auto with --engine onnx.")
+    try:
+        import huggingface_hub  # noqa: PLC0415  # comes with the extra 'torch' only
+    except ModuleNotFoundError as error:
+        raise SetupError("--weights hub needs huggingface_hub. Install the extra 'torch'.") from error
+    try:
+        directory = Path(
+            huggingface_hub.snapshot_download(
+                "hexgrad/Kokoro-82M",
+                revision="f3ff3571791e39611d31c381e3a41a3af07b4987",
+                allow_patterns=["config.json", CHECKPOINT_NAME, "voices/a*.pt", "voices/b*.pt"],
+            )
+        )
+    except (OSError, ValueError) as error:  # its own errors are of these kinds, offline ones too
+        raise SetupError(
+            f"hexgrad/Kokoro-82M could not be fetched from the hub: {error}\nUse --weights auto for the packaged ones."
+        ) from error
+    weights = _weights(directory / CHECKPOINT_NAME, directory, "hub")
+    if weights.sha256 != CHECKPOINT_SHA256:
+        raise SetupError(f"{weights.model} has SHA-256 {weights.sha256}, expected {CHECKPOINT_SHA256}. Delete it.")
+    return weights
