@@ -3,7 +3,6 @@
 The export keeps most names; each kind of node below knows how its weights got where they are. Needs the extra 'torch'.
 """
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,8 @@ def _convert(source: Path, target: Path, cache: Path) -> None:
             if key in parameters:
                 found = torch.from_numpy(parameters.pop(key))
                 if found.shape != initial.shape:
-                    raise SetupError(f"{source}: {key} has shape {tuple(found.shape)}, expected {tuple(initial.shape)}.")
+                    shapes = f"{tuple(found.shape)}, expected {tuple(initial.shape)}"
+                    raise SetupError(f"{source}: {key} has shape {shapes}.")
             elif key.endswith(("norm.weight", "norm.bias", "position_ids", "token_type_ids")) or "pooler" in key:
                 found = initial.clone()  # identities that the export folded away, and parts that speech never uses
             else:
@@ -83,7 +83,7 @@ def _convert(source: Path, target: Path, cache: Path) -> None:
         finished = Path(scratch, "checkpoint.pth")
         torch.save(checkpoint, finished)
         checksum = sha256_of(finished)
-        os.replace(finished, target)
+        finished.replace(target)
         _checksum_file(target).write_text(checksum + "\n", encoding="ascii")
 
 
@@ -224,4 +224,3 @@ def module_of(node_name: str) -> str:
         else:
             path.append(part)
     return ".".join(path)
-

@@ -1,9 +1,14 @@
 """Text as people type it to text that the English phonemizer reads rightly: ASCII letters, plain numbers."""
 
+# ruff: noqa: RUF001  # phonetic and CJK symbols look like others, and are meant
+
 import re
 import unicodedata
 
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
 _MAGNITUDES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "t": "trillion"}
 _CURRENCIES = {"$": "dollars", "£": "pounds", "€": "euros"}
 
@@ -13,8 +18,9 @@ _LONG_NUMBER = re.compile(r"\d{16,}")  # nobody says it as one number, and the n
 _DEGREES = re.compile(r"\s?°\s?([CF])\b")
 
 _PUNCTUATION = str.maketrans({
-    "。": ". ", "．": ". ", "！": "! ", "？": "? ", "，": ", ", "、": ", ", "；": "; ", "：": ": ", "（": " (", "）": ") ",
-    "「": " “", "」": "” ", "『": " “", "』": "” ", "《": " “", "》": "” ", "・": " ", "～": " ", "\u3000": " ",
+    "。": ". ", "．": ". ", "！": "! ", "？": "? ", "，": ", ", "、": ", ", "；": "; ", "：": ": ",
+    "（": " (", "）": ") ", "「": " “", "」": "” ", "『": " “", "』": "” ", "《": " “", "》": "” ", "・": " ", "～": " ",
+    "\u3000": " ",
     "½": " one half ", "¼": " one quarter ", "¾": " three quarters ",
 })  # fmt: skip
 _LETTERS = str.maketrans({

@@ -24,11 +24,11 @@ def command() -> list[str]:
 
 
 def pack(package: str, directory: Path) -> Path:
-    """Download `package` (name@version) into `directory` and return the .tgz. Raises SetupError with npm's own words."""
+    """Download `package` (name@version) into `directory` and return the .tgz. Raises SetupError in npm's words."""
     npm = [*command(), "pack", package, "--ignore-scripts", "--fetch-retries=1", f"--pack-destination={directory}"]
     environment = {**os.environ, "npm_config_update_notifier": "false", "npm_config_cache": str(directory / "npm")}
     try:
-        done = subprocess.run(  # noqa: S603  # a fixed command; `package` is a constant of ours
+        done = subprocess.run(  # a fixed command; `package` is a constant of ours
             npm, cwd=directory, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -17,7 +17,7 @@ from container.kokoro.vocabulary import MAX_PHONEMES, is_speech, keep_known
 
 _LINK = re.compile(r"\[([^\]]{1,200})\]\([^)]{0,500}\)")
 _PARTS = re.compile(r"[A-Za-z']+|\d+(?:[.,]\d+)*|[^\W\d_]|\d|[%&+@]")
-_DIGITS = "zero one two three four five six seven eight nine".split()
+_DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
 class _G2P(en.G2P):  # type: ignore[misc]  # misaki has no types
@@ -74,7 +74,7 @@ class Phonemizer:
         self._lock = threading.Lock()
 
     def read(self, text: str, *, british: bool) -> Reading:
-        """Return the phonemes of `text`, cut so that no run is longer than the model takes. Silent runs are left out."""
+        """Return the phonemes of `text` in runs that the model can take; silent runs are left out."""
         runs: list[str] = []
         text = normalise(_LINK.sub(r"\1", text))
         waiting = [text]

@@ -1,8 +1,18 @@
 """Letter to sound: how an English speaker would read a word that no dictionary holds. Small rules, no model."""
 
+# ruff: noqa: RUF001  # phonetic and CJK symbols look like others, and are meant
+
 import re
 
-_ENDINGS = (("tion", "ʃən"), ("sion", "ʒən"), ("ture", "ʧəɹ"), ("ious", "iəs"), ("ous", "əs"), ("ed", "d"), ("le", "əl"))
+_ENDINGS = (
+    ("tion", "ʃən"),
+    ("sion", "ʒən"),
+    ("ture", "ʧəɹ"),
+    ("ious", "iəs"),
+    ("ous", "əs"),
+    ("ed", "d"),
+    ("le", "əl"),
+)
 _GROUPS = {
     "igh": "I", "tch": "ʧ", "sch": "sk", "dge": "ʤ", "eau": "O", "oor": "ɔɹ", "air": "ɛɹ", "ear": "ɪɹ", "eer": "ɪɹ",
     "ch": "ʧ", "sh": "ʃ", "th": "θ", "ph": "f", "wh": "w", "ck": "k", "ng": "ŋ", "qu": "kw", "gh": "ɡ", "kn": "n",

@@ -1,5 +1,7 @@
 """Text to pieces: sentences, long ones at clauses, long clauses at words. Joined, the pieces are the text."""
 
+# ruff: noqa: RUF001  # phonetic and CJK symbols look like others, and are meant
+
 import re
 from itertools import pairwise
 

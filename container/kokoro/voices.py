@@ -38,7 +38,8 @@ class Voices:
 
     def style(self, voice: str, phonemes: int) -> Style:
         """Return the style vector (1, 256) of a known voice for a run of 1..510 phonemes."""
-        return self._tables[voice][phonemes - 1]
+        style: Style = self._tables[voice][phonemes - 1]
+        return style
 
 
 def check_name(voice: str, names: list[str]) -> None:
@@ -116,7 +117,9 @@ def fetch() -> Path:
 def extract(archive: Path, target: Path) -> None:
     """Write the voices of the pinned npm package to `target`, and nothing else of it. Raises SetupError."""
     if (found := sha256_of(archive)) != PACKAGE_SHA256:
-        raise SetupError(f"{PACKAGE} has SHA-256 {found}, expected {PACKAGE_SHA256}: not the package this was made for.")
+        raise SetupError(
+            f"{PACKAGE} has SHA-256 {found}, expected {PACKAGE_SHA256}: not the package this was made for."
+        )
     target.mkdir()
     with tarfile.open(archive) as package:
         for member in package:

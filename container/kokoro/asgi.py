@@ -1,0 +1,7 @@
+"""`container.kokoro.asgi:app`, for any ASGI server: set up by environment variables alone."""
+
+from container.kokoro.app import create_app
+from container.kokoro.loading import loader
+from container.kokoro.settings import from_environment
+
+app = create_app(loader(from_environment()))

@@ -1,0 +1,20 @@
+"""From settings to speech: weights, engine and phonemizer, in that order."""
+
+from collections.abc import Callable
+
+from container.kokoro import engine
+from container.kokoro.settings import Settings
+from container.kokoro.speech import Speech
+from container.kokoro.weights import resolve
+
+
+def loader(settings: Settings) -> Callable[[], Speech]:
+    """Return the function that loads; it takes seconds and raises SetupError."""
+
+    def load() -> Speech:
+        from container.kokoro.phonemes import Phonemizer  # noqa: PLC0415  # spaCy: 2 s in which /ping can answer
+
+        weights = resolve(settings.weights, settings.engine)
+        return Speech(engine.load(settings.engine, weights), Phonemizer())
+
+    return load

@@ -1,0 +1,55 @@
+"""The uvicorn server around the application: how it listens, how it stops, with which exit code."""
+
+import logging
+import signal
+import sys
+from types import FrameType
+
+import uvicorn
+
+from container.kokoro.app import create_app
+from container.kokoro.loading import loader
+from container.kokoro.settings import Settings
+
+MAX_MESSAGE = 1 << 20
+"""Bytes of one WebSocket message: the longest text with every character escaped is about a quarter of it."""
+STOP_S = 10
+"""SageMaker kills 30 s after SIGTERM."""
+
+
+def serve(settings: Settings) -> int:
+    """Serve until a signal comes (exit code 0) or the model fails to load (1). The reason is on stderr then."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def stop() -> None:
+        server.should_exit = True
+
+    app = create_app(loader(settings), on_failure=stop)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            lifespan="on",
+            log_config=None,  # one format, set up above
+            access_log=False,  # /ping comes every few seconds
+            ws_max_size=MAX_MESSAGE,
+            ws_per_message_deflate=False,  # PCM does not shrink, and each compressed session would cost memory and time
+            ws_ping_interval=60.0,
+            ws_ping_timeout=300.0,  # a client that is busy playing is not a dead one
+            timeout_graceful_shutdown=STOP_S,
+        )
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    server.run()
+    failure = app.state.model.failure
+    if failure is not None:
+        sys.stderr.write(f"error: the model could not be loaded.\n{failure}\n")
+    return 1 if failure is not None or not server.started else 0
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End with exit code 0. uvicorn raises the signal again after its own orderly shutdown."""
+    del number, frame
+    raise SystemExit(0)
