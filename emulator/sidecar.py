@@ -250,7 +250,7 @@ class Sidecar(asyncio.Protocol):
     def _take_events(self) -> None:
         for event in self._protocol.events_received():
             if isinstance(event, Response):
-                self._answered(event)
+                self._answered()
             elif isinstance(event, WireFrame):
                 self._take_frame(event)
         if self._protocol.handshake_exc is not None and not self._accepted.done():
@@ -260,8 +260,9 @@ class Sidecar(asyncio.Protocol):
             code = self._protocol.close_sent.code if self._protocol.close_sent else 1002
             self._say_last(Lost(int(code), f"it broke the WebSocket protocol: {broken}"))
 
-    def _answered(self, response: Response) -> None:
-        if response.status_code == 101 and self._protocol.state is State.OPEN and not self._accepted.done():
+    def _answered(self) -> None:
+        # not asking for state OPEN: a Close in the same read as the 101 has moved it on already
+        if self._protocol.handshake_exc is None and not self._accepted.done():
             self._accepted.set_result(None)
 
     def _take_frame(self, frame: WireFrame) -> None:

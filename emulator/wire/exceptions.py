@@ -93,4 +93,5 @@ class RequestError(WireError):
     members: dict[str, str | int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"HTTP {self.status} {self.type}: {self.message}"
+        detail = self.members.get("OriginalMessage")
+        return f"HTTP {self.status} {self.type}: {self.message}" + (f" ({detail})" if detail else "")

@@ -1,0 +1,79 @@
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+
+
+@contextlib.contextmanager
+def emulator_up(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run ``emulator up`` as a user does, until it says that it is ready; give its process and what it printed."""
+    command = [sys.executable, "-c", "import sys; from emulator.cli import main; sys.exit(main())", "up", *arguments]
+    process = subprocess.Popen(  # its own group, so that the signal is its alone
+        [*command, "--state-dir", str(state)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "Ctrl-C stops" in line:
+                break
+        yield process, "".join(lines)
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def test_up_prints_what_an_sdk_needs_and_stops_cleanly_on_ctrl_c(tmp_path: Path) -> None:
+    with emulator_up("--target", "ws://127.0.0.1:9", "--port", "0", "--endpoint", "voice", state=tmp_path) as (
+        process,
+        printed,
+    ):
+        assert "Endpoint voice is served at https://127.0.0.1:" in printed
+        assert str(tmp_path / "ca" / "ca.pem") in printed
+        for name in ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"):
+            assert f"export {name}=" in printed
+        assert 'endpoint_name="voice"' in printed
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+        assert process.stdout is not None
+        assert "Stopping" in process.stdout.read()
+
+
+def test_the_printed_snippet_is_valid_python(tmp_path: Path) -> None:
+    with emulator_up("--target", "ws://127.0.0.1:9", "--port", "0", state=tmp_path) as (_, printed):
+        begin, end = printed.index("import asyncio"), printed.index("asyncio.run(main())")
+        compile(printed[begin:end], "snippet", "exec")
+
+
+def test_a_port_in_use_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        arguments = ["up", "--target", "ws://127.0.0.1:9", "--port", port, "--state-dir", str(tmp_path)]
+        assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert f"cannot listen on 127.0.0.1:{port}" in error
+    assert "--port" in error
+
+
+@pytest.mark.parametrize("target", ["localhost:8080", "https://x", "ws://", "ws://h:99999", "http://h/path"])
+def test_a_bad_target_says_what_is_expected(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["up", "--target", target, "--port", "0", "--state-dir", str(tmp_path)]) == 2
+    assert "expected http://HOST:PORT or ws://HOST:PORT" in capsys.readouterr().err
+
+
+def test_facts_prints_every_entry_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["facts"]) == 0
+    printed = capsys.readouterr().out
+    assert "ping.interval = 60.0\n  SageMaker sends a WebSocket Ping every 60 s.\n  documented: https://" in printed
