@@ -73,17 +73,25 @@ class Certificates:
 
     def server_context(self) -> ssl.SSLContext:
         """Return a server's TLS context with a fresh certificate and ALPN ``h2``."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2  # older SDKs negotiate no more
+        context.set_alpn_protocols([facts.text("wire.tls-alpn")])
+        self.issue().configure_cert(context)
+        return context
+
+    def issue(self) -> trustme.LeafCert:
+        """Return a fresh server certificate with its key.
+
+        Raises:
+            StateDirectoryError: the authority's files are damaged.
+        """
         try:
             authority = trustme.CA.from_pem(self.ca.read_bytes(), self._key.read_bytes())
         except ValueError as error:
             raise StateDirectoryError(
                 f"{self.ca} and its key are damaged ({error}). Delete {self.ca.parent} to have a new authority made."
             ) from error
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2  # older SDKs negotiate no more
-        context.set_alpn_protocols([facts.text("wire.tls-alpn")])
-        authority.issue_cert(*_NAMES).configure_cert(context)
-        return context
+        return authority.issue_cert(*_NAMES)
 
     def environment(self, url: str) -> dict[str, str]:
         """Return the variables that point each SDK at the emulator and make it trust the authority."""

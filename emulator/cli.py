@@ -78,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="S",
         help="until the container must have accepted the WebSocket (default: %(default)g; documented: 0.25)",
     )
+    up.add_argument(
+        "--no-quick-ack",
+        action="store_true",
+        help="leave acknowledgements to the kernel: messages over 1 KiB then take 40 ms longer",
+    )
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.set_defaults(run=_facts)
     return parser

@@ -14,7 +14,7 @@ from emulator.cli import main
 @contextlib.contextmanager
 def emulator_up(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run ``emulator up`` as a user does, until it says that it is ready; give its process and what it printed."""
-    command = [sys.executable, "-c", "import sys; from emulator.cli import main; sys.exit(main())", "up", *arguments]
+    command = [sys.executable, "-m", "emulator", "up", *arguments]
     process = subprocess.Popen(  # its own group, so that the signal is its alone
         [*command, "--state-dir", str(state)], stdout=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -1,0 +1,7 @@
+"""``python -m emulator`` is the command ``emulator``."""
+
+import sys
+
+from emulator.cli import main
+
+sys.exit(main())

@@ -1,0 +1,136 @@
+"""Runs the benchmark and prints its table."""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import platform
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from emulator.bench.client import Client, RoundTrips, SdkClient, WebSocketClient, measure
+from emulator.bench.peer import CONTAINER
+from emulator.certificates import Certificates
+
+_SIZES = {640: 400, 8192: 400, 65536: 120}
+_FLOOR = "direct WebSocket (floor)"
+
+
+def main() -> None:
+    """Run three interleaved rounds and print medians."""
+    parser = argparse.ArgumentParser(prog="python -m emulator.bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of messages")
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        container = _free_port()
+        stack.enter_context(_process(container, "uvicorn", "emulator.bench.container:app", *_UVICORN, str(container)))
+        certificates = Certificates.load(state)
+        os.environ["SSL_CERT_FILE"] = str(certificates.bundle)
+        target = f"ws://127.0.0.1:{container}"
+        ours = stack.enter_context(_emulator(target, state))
+        stalled = stack.enter_context(_emulator(target, state, "--no-quick-ack"))
+        peer = stack.enter_context(_hypercorn(target, certificates, state))
+        stacks: dict[str, Callable[[], Client]] = {
+            _FLOOR: lambda: WebSocketClient(target),
+            "emulator": lambda: SdkClient(ours),
+            "emulator, no quick ACK": lambda: SdkClient(stalled),
+            f"hypercorn {version('hypercorn')}": lambda: SdkClient(peer),
+        }
+        _print(asyncio.run(_measure(stacks, options.rounds, options.scale)))
+
+
+async def _measure(
+    stacks: dict[str, Callable[[], Client]], rounds: int, scale: float
+) -> dict[tuple[str, int], RoundTrips]:
+    rows: dict[tuple[str, int], list[RoundTrips]] = {}
+    for number in range(rounds):
+        for size, count in _SIZES.items():
+            for name, make in stacks.items():
+                print(f"\rround {number + 1}/{rounds}: {size} B, {name:<30}", end="", file=sys.stderr, flush=True)
+                async with asyncio.timeout(120):
+                    rows.setdefault((name, size), []).append(await measure(make(), size, int(count * scale)))
+    print(file=sys.stderr)
+    return {key: _median(measured) for key, measured in rows.items()}
+
+
+def _median(rows: list[RoundTrips]) -> RoundTrips:
+    def over(pick: Callable[[RoundTrips], float]) -> float:
+        return statistics.median(map(pick, rows))
+
+    return RoundTrips(over(lambda r: r.p50), over(lambda r: r.p95), over(lambda r: r.p99), over(lambda r: r.per_second))
+
+
+def _print(rows: dict[tuple[str, int], RoundTrips]) -> None:
+    print(
+        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, "
+        f"SDK {version('aws-sdk-sagemaker-runtime-http2')} (awscrt {version('awscrt')}), h2 {version('h2')}; "
+        f"loopback, median of the rounds\n"
+    )
+    print("| stack | size | p50 ms | p95 ms | p99 ms | added p50 ms | ratio to floor | messages/s |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for (name, size), row in sorted(rows.items(), key=lambda item: item[0][1]):
+        floor = rows[_FLOOR, size]
+        print(
+            f"| {name} | {size} | {row.p50:.2f} | {row.p95:.2f} | {row.p99:.2f} | {row.p50 - floor.p50:.2f} "
+            f"| {row.p50 / floor.p50:.1f} | {row.per_second:.0f} |"
+        )
+
+
+_UVICORN = ("--log-level", "warning", "--ws-per-message-deflate", "false", "--host", "127.0.0.1", "--port")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def _process(port: int, module: str, *arguments: str, **environment: str) -> Iterator[None]:
+    """Run a server until the block ends; enter the block when it listens."""
+    command = [sys.executable, "-m", module, *arguments]
+    process = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{module} did not start to listen on port {port}")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextlib.contextmanager
+def _emulator(target: str, state: Path, *switches: str) -> Iterator[str]:
+    port = str(_free_port())
+    arguments = ["up", "--target", target, "--endpoint", "bench", "--port", port, "--state-dir", str(state)]
+    with _process(int(port), "emulator", *arguments, *switches):
+        yield f"https://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def _hypercorn(target: str, certificates: Certificates, state: Path) -> Iterator[str]:
+    port = _free_port()
+    pem = str(state / "hypercorn.pem")
+    certificates.issue().private_key_and_cert_chain_pem.write_to_path(pem)
+    arguments = ["--bind", f"127.0.0.1:{port}", "--certfile", pem, "--keyfile", pem, "--log-level", "warning"]
+    with _process(port, "hypercorn", "emulator.bench.peer:app", *arguments, **{CONTAINER: target}):
+        yield f"https://127.0.0.1:{port}"
+
+
+if __name__ == "__main__":
+    main()
