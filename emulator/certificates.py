@@ -14,7 +14,7 @@ from pathlib import Path
 import certifi
 import trustme
 
-from emulator import facts
+from emulator import credentials, facts
 
 __all__ = ["Certificates", "StateDirectoryError", "default_state_directory"]
 
@@ -94,8 +94,9 @@ class Certificates:
         return authority.issue_cert(*_NAMES)
 
     def environment(self, url: str) -> dict[str, str]:
-        """Return the variables that point each SDK at the emulator and make it trust the authority."""
+        """Return the variables that point each SDK at the emulator, with its credentials and its authority."""
         return {
+            **credentials.ENVIRONMENT,
             "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": url,
             "SSL_CERT_FILE": str(self.bundle),
             "NODE_EXTRA_CA_CERTS": str(self.ca),

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from emulator import facts
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
 from emulator.server import PortInUseError, Server
-from emulator.switches import Switches
+from emulator.switches import SignatureMode, Switches
 from emulator.trace import SessionTrace, TraceEntry
 
 __all__ = ["main"]
@@ -26,9 +27,7 @@ from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Con
 from smithy_http.aio.crt import AWSCRTHTTPClient
 
 async def main():
-    config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
-        region="us-west-2", aws_access_key_id="test", aws_secret_access_key="test", transport=AWSCRTHTTPClient()
-    )
+    config = await AsyncSageMakerRuntimeHTTP2Config.resolve(transport=AWSCRTHTTPClient())
     client = AsyncSageMakerRuntimeHTTP2Client(config=config)
     stream = await client.invoke_endpoint_with_bidirectional_stream(
         models.InvokeEndpointWithBidirectionalStreamInput(endpoint_name="{endpoint}")
@@ -83,6 +82,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave acknowledgements to the kernel: messages over 1 KiB then take 40 ms longer",
     )
+    up.add_argument(
+        "--signatures",
+        choices=get_args(SignatureMode),
+        default=defaults.signatures,
+        help="SigV4 of requests and events: refuse what is not signed with the emulator's own credentials, "
+        "note it in the wire log, or do not look (default: %(default)s)",
+    )
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.set_defaults(run=_facts)
     return parser
@@ -91,7 +97,13 @@ def _parser() -> argparse.ArgumentParser:
 def _up(options: argparse.Namespace) -> int:
     try:
         endpoint = Endpoint(options.target)
-        switches = replace(Switches(), ping_interval=options.ping_interval, accept_timeout=options.accept_timeout)
+        switches = replace(
+            Switches(),
+            ping_interval=options.ping_interval,
+            accept_timeout=options.accept_timeout,
+            signatures=options.signatures,
+            quick_ack=not options.no_quick_ack,
+        )
         server = Server(
             {options.endpoint: endpoint},
             switches=switches,
@@ -126,7 +138,6 @@ def _banner(server: Server, endpoint: str) -> str:
         f"Local CA: {server.certificates.ca}\n\n"
         f"For the SDKs (SSL_CERT_FILE: Python, NODE_EXTRA_CA_CERTS: JavaScript; "
         f"an SDK that does not trust the CA seems to hang for 15 s):\n{exports}\n\n"
-        "Signatures are not verified: any credentials do.\n\n"
         f"A client to paste (pip install 'aws-sdk-sagemaker-runtime-http2[awscrt]'):\n\n"
         f"{_SNIPPET.format(endpoint=endpoint)}\n"
         "Ctrl-C stops the emulator."

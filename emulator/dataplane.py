@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import datetime
 import itertools
 import json
 import logging
@@ -9,18 +10,20 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from emulator import facts
+from emulator import credentials, facts
 from emulator.endpoint import Endpoint
 from emulator.http2 import ClientGoneError, Http2Stream
 from emulator.sidecar import Closed, Lost, Ping, Pong, Sidecar, UpgradeRefusedError
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.eventstream import Message
 from emulator.wire.exceptions import RequestError
 from emulator.wire.frames import Frame, preview
 from emulator.wire.keepalive import Keepalive, Tick
 from emulator.wire.parts import encode_exception, encode_part
 from emulator.wire.request import CONTENT_TYPE, InvocationRequest, model_error, unknown_endpoint
 from emulator.wire.session import Action, CloseContainer, EndOutput, Fail, SendFrame, SendPart, Session
+from emulator.wire.sigv4 import EventSignatureError, EventVerifier, verify_request
 
 __all__ = ["DataPlane"]
 
@@ -50,6 +53,7 @@ class DataPlane:
         trace = self._trace()
         request_id = [(facts.text("resp.request-id"), trace.request_id)]
         try:
+            verifier = self._verify(stream, trace)
             endpoint, sidecar = await self._open(stream, trace)
         except RequestError as error:
             _log.warning("%s answered with %s", stream.path, error)
@@ -58,7 +62,7 @@ class DataPlane:
                 await _answer_error(stream, error, request_id)
             return
         head = [("content-type", CONTENT_TYPE), *request_id, ("x-amzn-invoked-production-variant", endpoint.variant)]
-        run = _Run(stream, sidecar, trace, self._switches)
+        run = _Run(stream, sidecar, trace, self._switches, verifier)
         self._running.add(run)
         try:
             await run.run(head)
@@ -81,8 +85,23 @@ class DataPlane:
         self.traces.append(trace)
         return trace
 
-    async def _open(self, stream: Http2Stream, trace: SessionTrace) -> tuple[Endpoint, Sidecar]:
+    def _verify(self, stream: Http2Stream, trace: SessionTrace) -> Callable[[Message], None] | None:
         trace.add("client", "in", "http", f"{stream.method} {stream.path}")
+        if self._switches.signatures == "off":
+            return None
+        now = datetime.datetime.now(datetime.UTC)
+        try:
+            verifier = verify_request(
+                stream.method, stream.path, stream.authority, stream.headers, credentials.SECRETS, now
+            )
+        except RequestError as error:
+            if self._switches.signatures == "enforce":
+                raise
+            trace.add("client", "in", "note", f"AWS would refuse the request: {error}")
+            return None
+        return verifier.verify if self._switches.signatures == "enforce" else _noting(verifier, trace)
+
+    async def _open(self, stream: Http2Stream, trace: SessionTrace) -> tuple[Endpoint, Sidecar]:
         request = InvocationRequest.parse(stream.method, stream.path, stream.headers)
         trace.endpoint = request.endpoint
         endpoint = self.endpoints.get(request.endpoint)
@@ -112,12 +131,19 @@ class DataPlane:
 class _Run:
     """One session at work: feeds the state machine from both sides and carries its actions out."""
 
-    def __init__(self, stream: Http2Stream, sidecar: Sidecar, trace: SessionTrace, switches: Switches) -> None:
+    def __init__(
+        self,
+        stream: Http2Stream,
+        sidecar: Sidecar,
+        trace: SessionTrace,
+        switches: Switches,
+        verify: Callable[[Message], None] | None,
+    ) -> None:
         self._stream = stream
         self._sidecar = sidecar
         self._trace = trace
         self._switches = switches
-        self._session = Session()
+        self._session = Session(verify)
         self._ping_ids = itertools.count(1)
         now = asyncio.get_running_loop().time()
         self._keepalive = Keepalive(switches.ping_interval, switches.ping_misses, now)
@@ -250,6 +276,23 @@ class _Run:
             case CloseContainer(code, reason):
                 self._trace.add("container", "out", "close", f"{code} {reason!r}" if reason else f"{code}")
                 self._sidecar.start_close(code, reason)
+
+
+def _noting(verifier: EventVerifier, trace: SessionTrace) -> Callable[[Message], None]:
+    """Return a check that notes the first event signature that does not fit; the chain cannot be resumed after it."""
+    broken = False
+
+    def verify(message: Message) -> None:
+        nonlocal broken
+        if broken:
+            return
+        try:
+            verifier.verify(message)
+        except EventSignatureError as error:
+            broken = True
+            trace.add("client", "in", "note", f"AWS may refuse the event: {error}")
+
+    return verify
 
 
 async def _answer_error(stream: Http2Stream, error: RequestError, headers: list[tuple[str, str]]) -> None:

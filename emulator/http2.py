@@ -69,6 +69,7 @@ class Http2Stream:
         pseudo = dict(header for header in headers if header[0].startswith(":"))
         self.method = pseudo.get(":method", "")
         self.path = pseudo.get(":path", "")
+        self.authority = pseudo.get(":authority", "")
         self.headers = [header for header in headers if not header[0].startswith(":")]
         self.id = stream_id
         self._connection = connection

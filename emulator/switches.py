@@ -1,10 +1,13 @@
 """What can be switched, with the defaults of the facts table."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from emulator import facts
 
-__all__ = ["Switches"]
+__all__ = ["SignatureMode", "Switches"]
+
+SignatureMode = Literal["enforce", "log", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,9 @@ class Switches:
     """Until the container must have answered a Close frame and ended the TCP connection; then it is cut."""
     max_frame: int = facts.integer("event.max-payload")
     """Bytes of the largest message taken from a container."""
+    signatures: SignatureMode = "enforce"
+    """What to do with SigV4: refuse a request or event that is not signed with the emulator's own credentials, only
+    note it in the trace, or not look at it."""
     quick_ack: bool = True
     """Acknowledge every read at once. The CRT client leaves Nagle's algorithm on, so that a delayed ACK costs 40 ms
     per message larger than one segment."""

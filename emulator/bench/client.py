@@ -18,7 +18,7 @@ from aws_sdk_sagemaker_runtime_http2.models import (
 from smithy_http.aio.crt import AWSCRTHTTPClient
 from websockets.asyncio.client import connect
 
-from emulator import facts
+from emulator import credentials, facts
 
 __all__ = ["Client", "RoundTrips", "SdkClient", "WebSocketClient", "measure"]
 
@@ -55,9 +55,9 @@ class SdkClient(Client):
         """Connect."""
         config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
             endpoint_uri=self._url,
-            region="us-west-2",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",  # noqa: S106  # no secret: any credentials do
+            region=credentials.REGION,
+            aws_access_key_id=credentials.ACCESS_KEY_ID,
+            aws_secret_access_key=credentials.SECRET_ACCESS_KEY,
             transport=AWSCRTHTTPClient(),
         )
         self._client = AsyncSageMakerRuntimeHTTP2Client(config=config)

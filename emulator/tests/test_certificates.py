@@ -77,6 +77,10 @@ def test_where_the_authority_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_every_sdk_gets_its_variables(tmp_path: Path) -> None:
     files = Certificates.load(tmp_path)
     assert files.environment("https://127.0.0.1:8443") == {
+        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+        "AWS_REGION": "us-west-2",
+        "AWS_DEFAULT_REGION": "us-west-2",
         "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": "https://127.0.0.1:8443",
         "SSL_CERT_FILE": str(files.bundle),
         "NODE_EXTRA_CA_CERTS": str(files.ca),

@@ -5,7 +5,7 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ from emulator import Endpoint, Server, Switches
 from emulator.tests.client import END_OF_INPUT, RawClient, event
 from emulator.tests.containers import Container, Handler, container, echo
 from emulator.wire.eventstream import Message
+
+UNSIGNED = Switches(signatures="off")
 
 
 @dataclass
@@ -33,14 +35,18 @@ class Stage:
 
 @contextlib.asynccontextmanager
 async def stage(
-    state: Path, handler: Handler = echo, switches: Switches | None = None, *, auto_credit: bool = True
+    state: Path, handler: Handler = echo, switches: Switches = UNSIGNED, *, auto_credit: bool = True
 ) -> AsyncIterator[Stage]:
     async with (
         container(handler) as target,
-        Server({"ep": Endpoint(target.url)}, switches=switches, state_directory=state) as server,
+        serving(target.url, state, switches) as server,
         client_of(server, auto_credit=auto_credit) as client,
     ):
         yield Stage(client, server, target)
+
+
+def serving(url: str, state: Path, switches: Switches = UNSIGNED) -> Server:
+    return Server({"ep": Endpoint(url)}, switches=switches, state_directory=state)
 
 
 def client_of(server: Server, *, alpn: str = "h2", auto_credit: bool = True) -> RawClient:
@@ -213,7 +219,9 @@ async def test_a_refused_upgrade_is_424_and_names_the_answer_of_the_container(st
     port = listening.sockets[0].getsockname()[1]
     async with (
         listening,
-        Server({"ep": Endpoint(f"http://127.0.0.1:{port}")}, state_directory=state_directory) as server,
+        Server(
+            {"ep": Endpoint(f"http://127.0.0.1:{port}")}, switches=UNSIGNED, state_directory=state_directory
+        ) as server,
         client_of(server) as client,
     ):
         stream = await client.open()
@@ -227,7 +235,7 @@ async def test_a_refused_upgrade_is_424_and_names_the_answer_of_the_container(st
 
 async def test_nobody_listening_is_424(state_directory: Path) -> None:
     async with (
-        Server({"ep": Endpoint("http://127.0.0.1:9")}, state_directory=state_directory) as server,
+        serving("http://127.0.0.1:9", state_directory) as server,
         client_of(server) as client,
     ):
         stream = await client.open()
@@ -246,12 +254,10 @@ async def test_a_container_that_never_answers_the_upgrade_is_424_within_the_time
 
     listening = await asyncio.start_server(silent, "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
-    switches = Switches(accept_timeout=0.05)
+    switches = replace(UNSIGNED, accept_timeout=0.05)
     async with (
         listening,
-        Server(
-            {"ep": Endpoint(f"http://127.0.0.1:{port}")}, switches=switches, state_directory=state_directory
-        ) as server,
+        serving(f"http://127.0.0.1:{port}", state_directory, switches) as server,
         client_of(server) as client,
     ):
         stream = await client.open()
@@ -339,7 +345,7 @@ async def test_a_container_that_does_not_read_slows_the_client_down(state_direct
         async for message in connection:
             await connection.send(str(len(message)))
 
-    async with stage(state_directory, sleepy, Switches(window=65_535)) as on:
+    async with stage(state_directory, sleepy, replace(UNSIGNED, window=65_535)) as on:
         stream = await on.open()
         chunk, sent = event(bytes(8_000)), 0
         # the kernel's socket buffers take some megabytes before anybody feels anything
@@ -395,7 +401,7 @@ async def test_a_container_that_answers_its_pings_is_not_cut(state_directory: Pa
         pongs = asyncio.Queue[str]()
         server = Server(
             {"ep": Endpoint(target.url)},
-            switches=Switches(ping_interval=0.02, ping_misses=2),
+            switches=replace(UNSIGNED, ping_interval=0.02, ping_misses=2),
             state_directory=state_directory,
             listener=lambda _, entry: pongs.put_nowait(entry.text) if entry.kind == "pong" else None,
         )
@@ -423,12 +429,10 @@ async def test_a_container_that_answers_no_ping_is_cut_with_an_error(state_direc
 
     listening = await asyncio.start_server(mute, "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
-    switches = Switches(ping_interval=0.02, ping_misses=5, close_timeout=0.1)
+    switches = replace(UNSIGNED, ping_interval=0.02, ping_misses=5, close_timeout=0.1)
     async with (
         listening,
-        Server(
-            {"ep": Endpoint(f"http://127.0.0.1:{port}")}, switches=switches, state_directory=state_directory
-        ) as server,
+        serving(f"http://127.0.0.1:{port}", state_directory, switches) as server,
         client_of(server) as client,
     ):
         stream = await client.open()
@@ -444,7 +448,7 @@ async def test_a_message_over_the_limit_is_an_error_with_a_reason(state_director
         await connection.send(bytes(2000))
         await connection.wait_closed()
 
-    async with stage(state_directory, big, Switches(max_frame=1000)) as on:
+    async with stage(state_directory, big, replace(UNSIGNED, max_frame=1000)) as on:
         kind, members = exception(await on.client.next(await on.open()))
         assert (kind, members["ErrorCode"]) == ("ModelStreamError", "1006")
         assert (await on.container.close_seen())[0] == 1009
@@ -452,7 +456,7 @@ async def test_a_message_over_the_limit_is_an_error_with_a_reason(state_director
 
 async def test_sessions_that_are_open_when_the_emulator_stops_end_with_an_exception(state_directory: Path) -> None:
     async with container() as target:
-        server = Server({"ep": Endpoint(target.url)}, state_directory=state_directory)
+        server = serving(target.url, state_directory)
         await server.__aenter__()
         async with client_of(server) as client:
             stream = await client.open()
@@ -466,7 +470,10 @@ async def test_sessions_that_are_open_when_the_emulator_stops_end_with_an_except
 
 
 async def test_a_client_that_speaks_http1_is_told_what_to_do(state_directory: Path) -> None:
-    async with container() as target, Server({"ep": Endpoint(target.url)}, state_directory=state_directory) as server:
+    async with (
+        container() as target,
+        serving(target.url, state_directory) as server,
+    ):
         client = client_of(server, alpn="http/1.1")
         reader, writer = await asyncio.open_connection("127.0.0.1", client.port, ssl=client.context)
         writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")

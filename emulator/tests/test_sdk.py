@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
 from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config
 from aws_sdk_sagemaker_runtime_http2.models import (
+    InternalStreamFailure,
     InvokeEndpointWithBidirectionalStreamInput,
     ModelError,
     ModelStreamError,
@@ -16,16 +19,21 @@ from aws_sdk_sagemaker_runtime_http2.models import (
     RequestStreamEventPayloadPart,
     ResponseStreamEventPayloadPart,
 )
+from aws_sdk_signers.signers import AsyncEventSigner
+from smithy_aws_event_stream.events import EventMessage
+from smithy_core.exceptions import CallError
 from smithy_http.aio.crt import AWSCRTHTTPClient
 from websockets.asyncio.server import ServerConnection
 
-from emulator import Emulator, Endpoint
+from emulator import Emulator, Endpoint, Switches
 from emulator.tests.containers import container
 
 
 @contextlib.contextmanager
-def in_front_of(url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulator]:
-    with Emulator({"ep": Endpoint(url)}, state_directory=state) as emulator:
+def in_front_of(
+    url: str, state: Path, monkeypatch: pytest.MonkeyPatch, switches: Switches | None = None
+) -> Iterator[Emulator]:
+    with Emulator({"ep": Endpoint(url)}, switches=switches, state_directory=state) as emulator:
         # exactly the variables that 'emulator up' prints, nothing in code
         for name, value in emulator.environment.items():
             monkeypatch.setenv(name, value)
@@ -34,12 +42,7 @@ def in_front_of(url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @contextlib.asynccontextmanager
 async def client() -> AsyncIterator[AsyncSageMakerRuntimeHTTP2Client]:
-    config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
-        region="us-west-2",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",  # noqa: S106  # no secret: any credentials do
-        transport=AWSCRTHTTPClient(),
-    )
+    config = await AsyncSageMakerRuntimeHTTP2Config.resolve(transport=AWSCRTHTTPClient())
     made = AsyncSageMakerRuntimeHTTP2Client(config=config)
     try:
         yield made
@@ -112,3 +115,59 @@ async def test_a_container_that_is_not_there_raises_model_error_at_once(
             assert caught.value.original_status_code == 424
             assert caught.value.error_code == "INTERNAL_FAILURE_FROM_MODEL"
             await stream.input_stream.close()
+
+
+async def test_a_wrong_secret_is_refused_with_403(state_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with asyncio.timeout(20), container() as target:
+        with in_front_of(target.url, state_directory, monkeypatch) as emulator:
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+            async with client() as sdk:
+                stream = await sdk.invoke_endpoint_with_bidirectional_stream(
+                    InvokeEndpointWithBidirectionalStreamInput(endpoint_name="ep")
+                )
+                with pytest.raises(CallError, match=r"status: 403.*InvalidSignatureException"):
+                    await stream.await_output()
+                await stream.input_stream.close()
+            assert "403 InvalidSignatureException" in "\n".join(emulator.traces[-1].lines())
+            assert target.requests == []
+
+
+async def test_signatures_can_be_noted_only(state_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with asyncio.timeout(20), container() as target:
+        with in_front_of(target.url, state_directory, monkeypatch, Switches(signatures="log")) as emulator:
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAMYOWN")
+            async with client() as sdk:
+                stream = await sdk.invoke_endpoint_with_bidirectional_stream(
+                    InvokeEndpointWithBidirectionalStreamInput(endpoint_name="ep")
+                )
+                _, output = await stream.await_output()
+                await stream.input_stream.send(part(b"x"))
+                assert await output.receive() is not None
+                await stream.input_stream.close()
+                assert await output.receive() is None
+            assert "'AKIAMYOWN' is unknown" in "\n".join(emulator.traces[-1].lines())
+
+
+async def test_an_event_that_was_changed_on_its_way_ends_the_stream(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign = AsyncEventSigner.sign
+
+    async def tamper(self: AsyncEventSigner, **arguments: Any) -> Any:
+        signed: Any = await sign(self, **arguments)
+        original: EventMessage = arguments["event"]
+        return replace(signed, payload=replace(original, payload=b"tampered").encode())
+
+    monkeypatch.setattr(AsyncEventSigner, "sign", tamper)
+    async with asyncio.timeout(20), container() as target:
+        with in_front_of(target.url, state_directory, monkeypatch):
+            async with client() as sdk:
+                stream = await sdk.invoke_endpoint_with_bidirectional_stream(
+                    InvokeEndpointWithBidirectionalStreamInput(endpoint_name="ep")
+                )
+                _, output = await stream.await_output()
+                await stream.input_stream.send(part(b"x"))
+                with pytest.raises(InternalStreamFailure, match="signature of an event does not match"):
+                    await output.receive()
+                await stream.input_stream.close()
+            assert target.frames == ["CLOSE b'\\x03\\xe8'"]  # 1000, and nothing of the event

@@ -4,13 +4,15 @@ Every method takes an event and returns the actions that it asks for, in order. 
 nothing is sent to either side any more; what still arrives is dropped.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from emulator import facts
-from emulator.wire.eventstream import Decoder
+from emulator.wire.eventstream import Decoder, Message
 from emulator.wire.exceptions import BadPartError, EventStreamError
 from emulator.wire.frames import Frame, FrameMapper, PartMapper
 from emulator.wire.parts import EndOfInput, PayloadPart, read_request_event
+from emulator.wire.sigv4 import EventSignatureError
 
 __all__ = ["Action", "CloseContainer", "EndOutput", "Fail", "SendFrame", "SendPart", "Session"]
 
@@ -69,9 +71,14 @@ _NO_CLOSE_FRAME = 1006
 
 
 class Session:
-    """The state machine of one session."""
+    """The state machine of one session.
 
-    def __init__(self) -> None:
+    ``verify`` checks the signature of every message of the request stream and raises
+    :exc:`~emulator.wire.sigv4.EventSignatureError`; None where signatures are not looked at.
+    """
+
+    def __init__(self, verify: Callable[[Message], None] | None = None) -> None:
+        self._verify = verify
         self._decoder = Decoder()
         self._to_container = FrameMapper()
         self._to_client = PartMapper()
@@ -88,13 +95,15 @@ class Session:
         actions: list[Action] = []
         try:
             for message in self._decoder.feed(data):
+                if self._verify is not None:
+                    self._verify(message)
                 event = read_request_event(message)
                 if isinstance(event, EndOfInput):
                     return actions + self._end_of_input()
                 actions.append(SendFrame(self._to_container.frame(event), event))
         except BadPartError as error:
             return actions + self._fail(_MODEL, str(error), "InvalidPayloadPart", facts.integer("close.client-input"))
-        except EventStreamError as error:
+        except (EventStreamError, EventSignatureError) as error:
             return actions + self._fail(_SERVICE, str(error), None, facts.integer("close.client-input"))
         return actions
 
