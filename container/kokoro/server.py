@@ -6,6 +6,7 @@ import sys
 from types import FrameType
 
 import uvicorn
+from starlette.applications import Starlette
 
 from container.kokoro.app import create_app
 from container.kokoro.loading import loader
@@ -25,21 +26,7 @@ def serve(settings: Settings) -> int:
         server.should_exit = True
 
     app = create_app(loader(settings), on_failure=stop)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            host=settings.host,
-            port=settings.port,
-            lifespan="on",
-            log_config=None,  # one format, set up above
-            access_log=False,  # /ping comes every few seconds
-            ws_max_size=MAX_MESSAGE,
-            ws_per_message_deflate=False,  # PCM does not shrink, and each compressed session would cost memory and time
-            ws_ping_interval=60.0,
-            ws_ping_timeout=300.0,  # a client that is busy playing is not a dead one
-            timeout_graceful_shutdown=STOP_S,
-        )
-    )
+    server = uvicorn.Server(configuration(app, settings))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     server.run()
@@ -47,6 +34,23 @@ def serve(settings: Settings) -> int:
     if failure is not None:
         sys.stderr.write(f"error: the model could not be loaded.\n{failure}\n")
     return 1 if failure is not None or not server.started else 0
+
+
+def configuration(app: Starlette, settings: Settings) -> uvicorn.Config:
+    """Return how uvicorn is set up for `app`."""
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        lifespan="on",
+        log_config=None,  # one format, set up in `serve`
+        access_log=False,  # /ping comes every few seconds
+        ws_max_size=MAX_MESSAGE,
+        ws_per_message_deflate=False,  # PCM does not shrink, and each compressed session would cost memory and time
+        ws_ping_interval=60.0,
+        ws_ping_timeout=300.0,  # a client that is busy playing is not a dead one
+        timeout_graceful_shutdown=STOP_S,
+    )
 
 
 def _end(number: int, frame: FrameType | None) -> None:

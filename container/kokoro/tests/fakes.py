@@ -1,0 +1,50 @@
+"""A model without weights: it counts, waits and fails on demand, and its audio can be told apart."""
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from container.kokoro.errors import SynthesisError
+from container.kokoro.pcm import MODEL_RATE, Samples
+from container.kokoro.phonemes import Reading
+from container.kokoro.speech import WARM_UP, Speech
+
+SECONDS_A_CHARACTER = 0.05
+
+
+class FakeReader:
+    """Letters are their own phonemes; a text without any is silent, and ideographs have no reading."""
+
+    def read(self, text: str, *, british: bool) -> Reading:
+        del british
+        speakable = any(c.isalnum() and c.isascii() for c in text)
+        return Reading((text.strip(),) if speakable else (), "".join(c for c in text if c > "\u3000"))
+
+
+@dataclass
+class FakeEngine:
+    """0.05 s of a constant level for each character. "boom" fails; "hold" waits until `release` is set."""
+
+    description: str = "fake"
+    voice_names: list[str] = field(default_factory=lambda: ["af_bella", "af_heart", "am_michael", "bf_emma"])
+    spoken: list[str] = field(default_factory=list)
+    release: threading.Event = field(default_factory=threading.Event)
+    holding: threading.Event = field(default_factory=threading.Event)
+
+    def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
+        if phonemes != WARM_UP:
+            self.spoken.append(phonemes)
+        if "boom" in phonemes:
+            raise SynthesisError("secret detail of the model")
+        if "hold" in phonemes:
+            self.holding.set()
+            assert self.release.wait(20), "the test never released the engine"
+        level = 0.1 + self.voice_names.index(voice) / 10
+        samples = round(len(phonemes) * SECONDS_A_CHARACTER * MODEL_RATE / speed)
+        return np.full(samples, level, dtype=np.float32)
+
+
+def speech(engine: FakeEngine) -> Speech:
+    """Return speech around `engine`."""
+    return Speech(engine, FakeReader())

@@ -1,0 +1,76 @@
+"""The application on real servers, each in a thread with an event loop of its own."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import hypercorn.asyncio
+import uvicorn
+from hypercorn.config import Config as HypercornConfig
+from starlette.applications import Starlette
+from websockets.asyncio.client import ClientConnection, connect
+
+from container.kokoro.app import WEBSOCKET_PATH
+from container.kokoro.server import configuration
+from container.kokoro.settings import Settings
+
+SERVERS = ("uvicorn", "hypercorn")
+
+
+@contextmanager
+def serving(app: Starlette, name: str) -> Generator[int]:
+    """Serve `app` with "uvicorn" or "hypercorn" on a free port of 127.0.0.1, which is listening already."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port: int = listener.getsockname()[1]
+    with _uvicorn(app, listener) if name == "uvicorn" else _hypercorn(app, listener):
+        yield port
+
+
+@contextmanager
+def _uvicorn(app: Starlette, listener: socket.socket) -> Generator[None]:
+    server = uvicorn.Server(configuration(app, Settings()))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listener.close()
+        assert not thread.is_alive(), "uvicorn did not stop"
+
+
+@contextmanager
+def _hypercorn(app: Starlette, listener: socket.socket) -> Generator[None]:
+    config = HypercornConfig()
+    config.bind = [f"fd://{listener.detach()}"]
+    config.graceful_timeout = 5
+    ready = threading.Event()
+    loop: Any = None
+    stop: Any = None
+
+    async def run() -> None:
+        nonlocal loop, stop
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        ready.set()
+        await hypercorn.asyncio.serve(app, config, shutdown_trigger=stop.wait)  # type: ignore[arg-type]  # ASGI typing
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    try:
+        assert ready.wait(20)
+        yield
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        assert not thread.is_alive(), "hypercorn did not stop"
+
+
+@asynccontextmanager
+async def session(port: int) -> AsyncIterator[ClientConnection]:
+    """Open a WebSocket session."""
+    async with connect(f"ws://127.0.0.1:{port}{WEBSOCKET_PATH}", compression=None, max_size=None) as socket_:
+        yield socket_

@@ -1,0 +1,50 @@
+import threading
+from functools import partial
+
+import pytest
+
+from container.kokoro.worker import MAX_WAITING, OverloadedError, Worker
+
+
+def test_first_come_first_served_on_one_thread() -> None:
+    worker, gate, seen = Worker(), threading.Event(), []
+    threads = set()
+
+    def job(number: int) -> int:
+        gate.wait(20)
+        threads.add(threading.current_thread().name)
+        seen.append(number)
+        return number * 2
+
+    futures = [worker.submit(partial(job, number)) for number in range(5)]
+    futures[3].cancel()
+    gate.set()
+    assert [future.result(20) for future in futures if not future.cancelled()] == [0, 2, 4, 8]
+    assert seen == [0, 1, 2, 4]
+    assert threads == {"synthesis"}
+
+
+def test_a_failure_reaches_its_waiter_and_nobody_else() -> None:
+    worker = Worker()
+    failed = worker.submit(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        failed.result(20)
+    assert worker.submit(lambda: 1).result(20) == 1
+
+
+def test_too_many_are_refused_and_room_comes_back() -> None:
+    worker, gate, begun = Worker(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        gate.wait(20)
+
+    first = worker.submit(hold)
+    assert begun.wait(20)
+    waiting = [worker.submit(lambda: None) for _ in range(MAX_WAITING)]
+    with pytest.raises(OverloadedError):
+        worker.submit(lambda: None)
+    gate.set()
+    for future in (first, *waiting):
+        future.result(20)
+    worker.submit(lambda: None).result(20)
