@@ -20,7 +20,6 @@ from aws_sdk_sagemaker_runtime_http2.models import (
     ResponseStreamEventPayloadPart,
 )
 from aws_sdk_signers.signers import AsyncEventSigner
-from smithy_aws_event_stream.events import EventMessage
 from smithy_core.exceptions import CallError
 from smithy_http.aio.crt import AWSCRTHTTPClient
 from websockets.asyncio.server import ServerConnection
@@ -155,8 +154,7 @@ async def test_an_event_that_was_changed_on_its_way_ends_the_stream(
 
     async def tamper(self: AsyncEventSigner, **arguments: Any) -> Any:
         signed: Any = await sign(self, **arguments)
-        original: EventMessage = arguments["event"]
-        return replace(signed, payload=replace(original, payload=b"tampered").encode())
+        return replace(signed, payload=replace(arguments["event"], payload=b"tampered").encode())
 
     monkeypatch.setattr(AsyncEventSigner, "sign", tamper)
     async with asyncio.timeout(20), container() as target:
