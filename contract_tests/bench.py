@@ -1,0 +1,158 @@
+"""The test bench of one run: the emulator in front of a container, and what a check needs to drive it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+
+from contract_tests.client import Client, Ended, Failed
+from contract_tests.conversation import Conversation
+from contract_tests.profile import Profile
+from contract_tests.verdict import Finding, failed, not_applicable, passed, warned
+from contract_tests.wirelog import wire_log
+from emulator import Emulator, SessionTrace
+
+__all__ = ["Baseline", "Bench", "Ping"]
+
+_TRACE_TIMEOUT_S = 3.0
+_LEAST_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """How the container answers one good request when nothing is wrong; seconds.
+
+    ``data_type`` is the one that it answers: ``UTF8`` as a rule, None if it only knows binary frames.
+    """
+
+    data_type: str | None
+    seconds: float
+    longest_gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """One answer to ``/ping``: status, None if none came in time; the time it took in seconds."""
+
+    status: int | None
+    seconds: float
+    problem: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.problem or f'HTTP {self.status}'} after {self.seconds:.2f} s"
+
+
+@dataclass
+class Bench:
+    """What a check works with. ``url`` is the container's own base address, for ``/ping``.
+
+    ``idle_seconds`` is the pause that a session has to survive.
+    """
+
+    emulator: Emulator
+    endpoint: str
+    url: str
+    profile: Profile
+    idle_seconds: float
+    baseline: Baseline | None = None
+    measured: bool = False
+    """Whether a good request has been tried; if ``baseline`` is still None then, it was not answered."""
+    _client: Client | None = None
+    _last: Conversation | None = field(default=None, init=False)
+
+    @property
+    def patience(self) -> float:
+        """Silence, in seconds, after which a container counts as silent: from its own pace where that is known."""
+        if self.baseline is None:
+            return self.profile.reply_timeout
+        return min(self.profile.reply_timeout, max(_LEAST_PATIENCE_S, 4 * self.baseline.longest_gap + 3))
+
+    @property
+    def bounded(self) -> float:
+        """Seconds within which a whole answer of ordinary length has to be over."""
+        return 5 + 4 * (self.baseline.seconds if self.baseline else self.profile.reply_timeout)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[None]:
+        """Hold an SDK client open: it belongs to one event loop, a bench lives longer."""
+        async with Client.connect(self.emulator.url) as client:
+            self._client = client
+            try:
+                yield
+            finally:
+                self._client = None
+
+    @asynccontextmanager
+    async def connect(self, data_type: str | None = None) -> AsyncIterator[Conversation]:
+        """Open a session through the emulator; it is closed afterwards, whatever its end was."""
+        if self._client is None:
+            raise RuntimeError("Bench.connect() needs Bench.client() around it")
+        session = await self._client.open(self.endpoint, self.profile.path, self.profile.query)
+        kind = data_type or (self.baseline.data_type if self.baseline else "UTF8")
+        conversation = self._last = Conversation(session, self.profile, self.patience, kind)
+        try:
+            yield conversation
+        finally:
+            await session.close()
+
+    def trace(self, conversation: Conversation) -> SessionTrace | None:
+        """Return what the emulator wrote down about the session."""
+        request_id = conversation.session.request_id
+        return None if request_id is None else self.emulator.trace(request_id)
+
+    def log(self, conversation: Conversation | None = None) -> tuple[str, ...]:
+        """Return the wire log of a session, by default of the last one."""
+        chosen = conversation or self._last
+        return () if chosen is None else tuple(wire_log(chosen.session, self.trace(chosen)))
+
+    async def closing(self, conversation: Conversation) -> Finding:
+        """Judge how the container ended a session that the client ended first (or that broke before).
+
+        Returns a warning at most: that a session ends in order is what check CT11 is there for.
+        """
+        await conversation.session.close()
+        trace = self.trace(conversation)
+        if trace is None:
+            return not_applicable("there is no trace of this session")
+        deadline = time.monotonic() + _TRACE_TIMEOUT_S
+        while trace.container_close is None and not trace.container_eof_without_close:
+            if time.monotonic() > deadline:
+                return warned(
+                    sent="a Close frame, after the client had ended its input",
+                    expected="the container answers it with a Close frame",
+                    observed=f"neither a Close frame nor the end of the connection within {_TRACE_TIMEOUT_S:g} s",
+                )
+            await asyncio.sleep(0.01)  # the trace is written by the emulator's thread; there is no event to wait for
+        if trace.container_close is not None:
+            code, reason = trace.container_close
+            return passed(f"Close {code}{f' ({reason})' if reason else ''}")
+        return _dropped(conversation.session.over)
+
+    async def ping(self, method: str = "GET", timeout: float = 2.0) -> Ping:  # noqa: ASYNC109 - handed to httpx
+        """Ask ``/ping`` once, past the emulator, as the platform's health check does. ``timeout`` in seconds."""
+        began = time.monotonic()
+        try:
+            async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(timeout):
+                reply = await http.request(method, f"{self.url}/ping", timeout=None)
+        except TimeoutError:
+            return Ping(None, time.monotonic() - began, "no answer")
+        except httpx.HTTPError as error:
+            return Ping(None, time.monotonic() - began, f"{type(error).__name__}: {error}")
+        return Ping(reply.status_code, time.monotonic() - began)
+
+
+def _dropped(outcome: Ended | Failed | None) -> Finding:
+    if isinstance(outcome, Failed):
+        return failed(
+            sent="",
+            expected="a Close frame with a code and a reason, so that the caller learns why the session is over",
+            observed="the container's TCP connection ended without a Close frame (WebSocket clients call that 1006)",
+        )
+    return warned(
+        sent="a Close frame, after the client had ended its input",
+        expected="the container answers it with a Close frame",
+        observed="the container's TCP connection ended without a Close frame",
+    )

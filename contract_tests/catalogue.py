@@ -1,0 +1,26 @@
+"""All checks, in the order in which they run."""
+
+from contract_tests.check import Check
+from contract_tests.checks.bad_message_isolation import BadMessageIsolation
+from contract_tests.checks.control_frames import ControlFrames
+from contract_tests.checks.explicit_close import ExplicitClose
+from contract_tests.checks.good_request import GoodRequest
+from contract_tests.checks.many_sentences import ManySentences
+from contract_tests.checks.pcm_integrity import PcmIntegrity
+from contract_tests.checks.ping import PingHealth
+from contract_tests.checks.pong import PongWhileBusy
+from contract_tests.checks.text_and_binary import TextAndBinary
+
+__all__ = ["CHECKS"]
+
+CHECKS: tuple[Check, ...] = (
+    GoodRequest(),
+    TextAndBinary(),
+    BadMessageIsolation(),
+    PongWhileBusy(),
+    ManySentences(),
+    PcmIntegrity(),
+    ExplicitClose(),
+    ControlFrames(),
+    PingHealth(),
+)

@@ -1,0 +1,36 @@
+"""What a check is: a class of bug with a stable id, a level and a reason, and a way to find it."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from contract_tests.bench import Bench
+from contract_tests.profile import Profile
+from contract_tests.verdict import Finding, Level
+
+__all__ = ["Check", "Outcome"]
+
+type Outcome = tuple[Finding, Finding, tuple[str, ...]]
+"""Behaviour, closing behaviour, wire log."""
+
+
+class Check(ABC):
+    """One class of bug. Subclasses stand in ``contract_tests/checks/``, one file each.
+
+    ``stake`` says what it costs to have the bug; ``facts`` are ids of the emulator's facts table.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    level: ClassVar[Level] = Level.MUST
+    stake: ClassVar[str]
+    facts: ClassVar[tuple[str, ...]] = ()
+    needs_good_request: ClassVar[bool] = True
+    """Whether the check can say nothing about a container that does not answer a good request."""
+
+    def applies(self, profile: Profile) -> str | None:  # noqa: ARG002 - most checks apply to all profiles
+        """Return why the check does not apply to this profile, None if it does."""
+        return None
+
+    @abstractmethod
+    async def run(self, bench: Bench) -> Outcome:
+        """Drive the container and return what was found. Every wait in it is bounded."""

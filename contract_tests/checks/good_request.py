@@ -1,0 +1,88 @@
+"""CT0: the request that the profile calls good is answered. Everything else is measured against it."""
+
+from contract_tests.answer import Answer
+from contract_tests.bench import Baseline, Bench
+from contract_tests.check import Check, Outcome
+from contract_tests.client import Failed, Silence
+from contract_tests.profile import Profile
+from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed
+
+__all__ = ["GoodRequest", "measure"]
+
+_DEFAULT_PATH = "invocations-bidirectional-stream"
+
+
+class GoodRequest(Check):
+    """A good request, as a TEXT frame or else as a BINARY one, comes to its regular end."""
+
+    id = "CT0"
+    name = "good-request"
+    stake = "A container that does not answer a plain request serves nobody, and nothing else about it can be judged."
+    facts = ("ctr.path-default", "frame.utf8-text")
+    needs_good_request = False
+
+    async def run(self, bench: Bench) -> Outcome:
+        """Send one good request; the time that it takes becomes the baseline of the other checks."""
+        answer, log = await measure(bench)
+        unjudged = not_applicable("not judged here")
+        if bench.baseline is not None:
+            return passed(f"answered: {answer.describe()}"), unjudged, log
+        return _unanswered(bench.profile, answer), unjudged, log
+
+
+async def measure(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
+    """Try a good request and keep its pace as ``bench.baseline``; return the answer to judge and its wire log."""
+    bench.measured = True
+    tries: list[tuple[Answer, tuple[str, ...]]] = []
+    for data_type in ("UTF8", None):
+        async with bench.connect() as conversation:
+            conversation.data_type = data_type
+            answer = await conversation.ask("good")
+        tries.append((answer, bench.log(conversation)))
+        if answer.complete:
+            bench.baseline = Baseline(data_type, answer.seconds, answer.longest_gap)
+            return tries[-1]
+        if conversation.session.request_id is None:
+            break  # not even opened: another frame type makes no difference
+    return tries[0]  # the BINARY try was only for containers that know nothing else
+
+
+def _unanswered(profile: Profile, answer: Answer) -> Finding:
+    request = profile.request.render(answer.request_id)
+    sent = f"the good request of profile {profile.name!r}, as a TEXT frame, then in a new session as a BINARY frame:\n{request}"
+    expected = f"an answer that ends with {profile.end}"
+    outcome = answer.outcome
+    if isinstance(outcome, Failed) and outcome.kind == "ModelError":
+        return failed(
+            sent=f"a WebSocket upgrade for /{profile.path or _DEFAULT_PATH}",
+            expected="HTTP 101, the upgrade is accepted",
+            observed=f"the container refused the upgrade, which a caller sees as HTTP 424: {outcome.message}",
+            causes=(
+                "The container has no WebSocket route at that path. SageMaker uses this path unless the caller overrides it.",
+                "Middleware or a proxy in the container turns the upgrade away (a demanded Origin or subprotocol, a trailing slash).",
+            ),
+            fix=Fix(
+                'Serve the WebSocket at this path, or name another one with `path = "..."` in the profile.',
+                after=f'WebSocketRoute("/{profile.path or _DEFAULT_PATH}", handler)',
+            ),
+        )
+    if answer.outcome == "error":
+        observed = f"the container answers it with an error: {answer.error}"
+        cause = "The profile's request is not what this container calls a good one."
+    elif answer.parts and isinstance(outcome, Silence):
+        last = answer.controls[-1] if answer.controls else f"{len(answer.parts[-1].data)} bytes of audio"
+        observed = f"{len(answer.parts)} parts came, but none of them was recognised as the end; the last one: {last}"
+        cause = "The profile recognises the end of an answer by something that this container does not send."
+    else:
+        observed = answer.describe()
+        cause = "The profile's request is not what this container expects, or its handler fails on a plain TEXT frame."
+    return failed(
+        sent=sent,
+        expected=expected,
+        observed=observed,
+        causes=(cause, "The container is broken for every request; look at its own output."),
+        fix=Fix(
+            "Give a profile that fits: --profile kokoro, --profile sagemaker, or a TOML file of your own with "
+            "`request.template` and `reply.end` (copy contract_tests/profiles/sagemaker.toml)."
+        ),
+    )

@@ -1,0 +1,91 @@
+"""CT8: the audio is raw PCM of whole samples, of the declared length."""
+
+from contract_tests.answer import Answer
+from contract_tests.audio import PcmFault, inspect_pcm
+from contract_tests.bench import Bench
+from contract_tests.check import Check, Outcome
+from contract_tests.conversation import Conversation
+from contract_tests.profile import AudioFormat, Profile
+from contract_tests.verdict import Finding, Fix, failed, passed
+
+__all__ = ["PcmIntegrity"]
+
+_SENTENCES = 3
+_PAUSE_S = 0.5
+
+
+class PcmIntegrity(Check):
+    """Three sentences: even frames, no headers, no shifted or wrapped samples, the declared duration."""
+
+    id = "CT8"
+    name = "pcm-integrity"
+    stake = "One lost byte turns speech into noise, a header in a chunk is a click, a wrong rate is a chipmunk."
+    facts = ("frame.opaque", "frame.one-to-one", "frame.out-text")
+
+    def applies(self, profile: Profile) -> str | None:
+        """Only profiles that say what the audio is."""
+        return None if profile.audio else f"profile {profile.name!r} does not say what the audio is (no table [audio])"
+
+    async def run(self, bench: Bench) -> Outcome:
+        """Ask for three sentences; a container that ends the session after one of them gets a new session."""
+        audio = bench.profile.audio
+        if audio is None:
+            raise RuntimeError("run() of a check that does not apply")
+        answers: list[Answer] = []
+        sentences = [*bench.profile.request.sentences] * _SENTENCES
+        while len(answers) < _SENTENCES:
+            async with bench.connect() as conversation:
+                await self._session(conversation, sentences[len(answers) : _SENTENCES], answers)
+                closing = await bench.closing(conversation)
+            finding = _judge(audio, answers)
+            if finding is not None:
+                return finding, closing, bench.log(conversation)
+        total = sum(len(frame) for answer in answers for frame in answer.audio)
+        frames = sum(len(answer.audio) for answer in answers)
+        seconds = total / 2 / audio.sample_rate
+        return passed(f"{seconds:.2f} s of PCM in {frames} frames, as declared"), closing, bench.log(conversation)
+
+    async def _session(self, conversation: Conversation, sentences: list[str], answers: list[Answer]) -> None:
+        for number, sentence in enumerate(sentences):
+            if number == 1:  # a pause: encoders that keep half a sample for later show it now
+                await conversation.session.receive(_PAUSE_S)
+            answer = await conversation.ask(f"pcm-{len(answers) + 1}", sentence)
+            if number and not answer.complete and not answer.parts:
+                return  # a session that ends after its first answer is the business of CT7
+            answers.append(answer)
+            if not answer.complete:
+                return
+
+
+def _judge(audio: AudioFormat, answers: list[Answer]) -> Finding | None:
+    for number, answer in enumerate(answers, 1):
+        what = f"sentence {number} of {_SENTENCES}"
+        if not answer.complete:
+            return failed(sent=what, expected="a complete answer", observed=answer.describe())
+        faults = inspect_pcm(answer.audio, audio.sample_rate, _declared(audio, answer))
+        if faults:
+            return _faulty(what, audio, faults)
+    return None
+
+
+def _declared(audio: AudioFormat, answer: Answer) -> float | None:
+    """Return the declared seconds of audio, None if none are declared."""
+    body = answer.end.body if answer.end else None
+    if audio.duration_member is None or not isinstance(body, dict):
+        return None
+    value = body.get(audio.duration_member)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _faulty(what: str, audio: AudioFormat, faults: list[PcmFault]) -> Finding:
+    first = faults[0]
+    causes = dict.fromkeys(fault.cause for fault in faults)
+    return failed(
+        sent=what,
+        expected=f"signed 16-bit little-endian mono PCM at {audio.sample_rate} Hz, whole samples in every frame, nothing else",
+        observed="\n".join(
+            fault.text if fault.frame is None else f"frame {fault.frame}: {fault.text}" for fault in faults[:5]
+        ),
+        causes=tuple(causes),
+        fix=Fix(first.fix),
+    )

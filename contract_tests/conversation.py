@@ -1,0 +1,91 @@
+"""One session, spoken in a profile's protocol: requests with ids go in, whole answers come out."""
+
+import asyncio
+
+from contract_tests.answer import Answer, Reader
+from contract_tests.client import Ended, Failed, Part, Session, Silence
+from contract_tests.profile import Profile
+
+__all__ = ["Conversation"]
+
+_EXCERPT = 120
+
+
+class Conversation:
+    """Speaks with a container through one session. ``patience`` is the silence, in seconds, that counts as no answer."""
+
+    def __init__(self, session: Session, profile: Profile, patience: float, data_type: str | None) -> None:
+        self.session = session
+        self.profile = profile
+        self.patience = patience
+        self.data_type = data_type
+        self._reader: Reader | None = None
+
+    async def send(self, data: bytes, data_type: str | None, what: str = "") -> None:
+        """Send one part and write it into the log."""
+        excerpt = what or repr(data[:_EXCERPT])[1:]
+        self.session.note(f"sends {len(data)} bytes, DataType {data_type or 'unset'}: {excerpt}")
+        await self.session.send(data, data_type)
+
+    async def request(self, request_id: str, text: str | None = None, voice: str | None = None) -> Answer:
+        """Send a good request; returns the answer that is still empty, for :meth:`hear`."""
+        payload = self.profile.request.render(request_id, text, voice)
+        await self.send(payload.encode(), self.data_type, payload)
+        return self.expect(request_id)
+
+    def expect(self, request_id: str) -> Answer:
+        """Return an empty answer that begins now."""
+        return Answer(request_id, self.session.now)
+
+    async def ask(self, request_id: str, text: str | None = None, voice: str | None = None) -> Answer:
+        """Send a good request and read its answer to the end."""
+        return await self.hear(await self.request(request_id, text, voice))
+
+    async def ask_again(self, request_id: str) -> Answer:
+        """Send a good request after bad messages: late errors that name another request are not its answer."""
+        answer = await self.ask(request_id)
+        member = self.profile.id_member
+        while answer.outcome == "error" and answer.error is not None and member is not None:
+            body = answer.error.body
+            if not isinstance(body, dict) or body.get(member, request_id) == request_id:
+                break
+            answer = await self.hear(self.expect(request_id))
+        return answer
+
+    async def hear(self, answer: Answer, patience: float | None = None, parts: int | None = None) -> Answer:
+        """Read until the answer is over, the session is over, or nothing has come for ``patience`` seconds.
+
+        With ``parts`` reading stops once the answer has so many parts; the next call with the same answer goes on.
+        """
+        reader = self._reader
+        if reader is None or reader.answer is not answer:
+            reader = self._reader = Reader(self.profile, answer)
+        while isinstance(answer.outcome, Silence):
+            if parts is not None and len(answer.parts) >= parts:
+                break
+            ending = reader.ends_on_silence
+            event = await self.session.receive(ending or patience or self.patience)
+            if isinstance(event, Part):
+                reader.feed(event)
+            elif isinstance(event, Silence):
+                answer.outcome = event if ending is None else "complete"
+                break
+            else:
+                answer.outcome = event
+        return answer
+
+    async def drain(self, quiet: float) -> None:
+        """Read and drop what still comes, until ``quiet`` seconds are silent or the session is over."""
+        while isinstance(await self.session.receive(quiet), Part):
+            pass
+
+    async def finish(self, within: float) -> Ended | Failed | Silence:
+        """Wait until the session is over, at most ``within`` seconds; what still comes is dropped."""
+        try:
+            async with asyncio.timeout(within):
+                while True:
+                    event = await self.session.receive(within)
+                    if not isinstance(event, Part):
+                        return event
+        except TimeoutError:
+            return Silence(within)

@@ -1,0 +1,241 @@
+"""Profiles: how to make a good request for a container, and how its answers are recognised."""
+
+import difflib
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
+from contract_tests.settings import ProfileError, Table
+
+__all__ = ["AudioFormat", "CloseRule", "Profile", "ProfileError", "RequestTemplate", "builtin_profiles", "load"]
+
+_DEFAULT_SENTENCES = ("Hello there.", "How are you today?", "This is the third sentence.")
+_DEFAULT_BAD_MESSAGES = ("not json", "{}", '{"type": "Reset"}')
+_DEFAULT_REPLY_TIMEOUT_S = 5.0
+_PLACEHOLDERS = ("id", "text", "voice")
+# brackets, quotes and a backslash: what breaks a request whose values are not escaped
+_AWKWARD = 'a "quoted" \\ text {text} with { braces }'
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTemplate:
+    """The text of a good request, with the placeholders ``{id}``, ``{text}`` and, optional, ``{voice}``.
+
+    ``format`` says how the values are put in: ``json`` escapes them as the inside of a JSON string, ``plain`` does not.
+    """
+
+    template: str
+    format: str
+    sentences: tuple[str, ...]
+    voices: tuple[str, ...]
+
+    def render(self, request_id: str, text: str | None = None, voice: str | None = None) -> str:
+        """Return the request that asks for ``text`` (default: the first sentence)."""
+        values = {
+            "id": request_id,
+            "text": self.sentences[0] if text is None else text,
+            "voice": voice or (self.voices[0] if self.voices else ""),
+        }
+
+        def fill(match: re.Match[str]) -> str:
+            value = values[match[1]]
+            return value if self.format == "plain" else json.dumps(value, ensure_ascii=False)[1:-1]
+
+        # one pass: a value that itself holds "{text}" is not filled again
+        return re.sub(r"\{(" + "|".join(_PLACEHOLDERS) + r")\}", fill, self.template)
+
+    @property
+    def long_text(self) -> str:
+        """All sentences in a row: something to be busy with for a while."""
+        return " ".join(self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRule:
+    """The message that asks the container to end the session, and the WebSocket code it then closes with."""
+
+    message: str
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class AudioFormat:
+    """Audio of the binary frames: signed 16-bit little-endian mono PCM at ``sample_rate`` samples per second.
+
+    ``duration_member`` names the member of the end message that declares the seconds of audio, None if none does.
+    """
+
+    sample_rate: int
+    duration_member: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One protocol that the suite can judge. ``reply_timeout`` is in seconds without anything from the container."""
+
+    name: str
+    title: str
+    path: str | None
+    query: str | None
+    request: RequestTemplate
+    reply_timeout: float
+    end: Mark
+    start: Mark | None
+    error: Mark | None
+    bad_messages: tuple[str, ...]
+    close: CloseRule | None
+    audio: AudioFormat | None
+
+    @property
+    def id_member(self) -> str | None:
+        """The member of an answer that carries the request's id, None if the profile names none."""
+        for mark in (self.end, self.start, self.error):
+            if isinstance(mark, JsonMark):
+                for member, value in mark.members.items():
+                    if value == "{id}":
+                        return member
+        return None
+
+
+def builtin_profiles() -> list[str]:
+    """Return the names of the profiles that come with the suite."""
+    folder = resources.files("contract_tests").joinpath("profiles")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load(name_or_file: str) -> Profile:
+    """Return a built-in profile by its name, or the one that stands in a TOML file.
+
+    Raises:
+        ProfileError: no such profile, or the file is not a usable profile.
+    """
+    if name_or_file in builtin_profiles():
+        file = Path(str(resources.files("contract_tests"))) / "profiles" / f"{name_or_file}.toml"
+    elif name_or_file.endswith(".toml"):
+        file = Path(name_or_file)
+    else:
+        known = builtin_profiles()
+        near = difflib.get_close_matches(name_or_file, known, n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise ProfileError(
+            name_or_file, "", "is no profile.", f"{hint}Known: {', '.join(known)}; or give a file that ends in .toml."
+        )
+    try:
+        values = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise ProfileError(name_or_file, "", f"cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProfileError(name_or_file, "", f"is not TOML: {error}.") from None
+    return _profile(Table(file, values), file.stem)
+
+
+def _profile(root: Table, name: str) -> Profile:
+    request = root.table("request") or root.fail("request", "is missing.", "It holds the template of a good request.")
+    reply = root.table("reply") or root.fail("reply", "is missing.", "It says how the end of an answer is recognised.")
+    bad = root.table("bad_messages")
+    close = root.table("close")
+    audio = root.table("audio")
+    end = _mark(reply, "end") or reply.fail("end", "is missing.", 'For example: end = { json = { type = "done" } }')
+    profile = Profile(
+        name=name,
+        title=root.text("title") or name,
+        path=root.text("path"),
+        query=root.text("query"),
+        request=_request(request),
+        reply_timeout=reply.seconds("timeout", _DEFAULT_REPLY_TIMEOUT_S),
+        end=end,
+        start=_mark(reply, "start"),
+        error=_mark(reply, "error"),
+        bad_messages=(bad.texts("texts") if bad else None) or _DEFAULT_BAD_MESSAGES,
+        close=_close(close) if close else None,
+        audio=_audio(audio) if audio else None,
+    )
+    for table in (request, reply, bad, close, audio, root):
+        if table is not None:
+            table.done()
+    return profile
+
+
+def _request(table: Table) -> RequestTemplate:
+    template = table.required_text("template")
+    form = table.text("format") or "json"
+    if form not in {"json", "plain"}:
+        table.fail("format", f"is {form!r}, expected 'json' or 'plain'.")
+    if "{text}" not in template:
+        table.fail("template", "does not hold {text}.", "That is where the sentence goes.")
+    voices = table.texts("voices") or ()
+    if "{voice}" in template and not voices:
+        table.fail("voices", "is missing, but the template holds {voice}.", "List at least one voice.")
+    if voices and "{voice}" not in template:
+        table.fail("voices", "is given, but the template does not hold {voice}.")
+    sentences = table.texts("sentences") or _DEFAULT_SENTENCES
+    request = RequestTemplate(template, form, sentences, voices)
+    if form == "json":
+        try:
+            json.loads(request.render("id", _AWKWARD))
+        except ValueError as error:
+            table.fail(
+                "template",
+                f"is not JSON once it is filled in ({error}).",
+                "Put {text} and {id} inside JSON strings, quotes around them, or set format = 'plain'.",
+            )
+    return request
+
+
+def _mark(reply: Table, key: str) -> Mark | None:
+    table = reply.table(key)
+    if table is None:
+        return None
+    kinds = [kind for kind in ("json", "text", "first", "silence") if table.has(kind)]
+    if len(kinds) != 1:
+        reply.fail(
+            key,
+            f"holds {' and '.join(kinds) or 'no way to recognise it'}, expected exactly one.",
+            "Ways: json = { member = value }, text = 'regular expression'"
+            + (", first = 'reply', silence = seconds." if key == "end" else "."),
+        )
+    mark = _mark_of(table, kinds[0])
+    if key != "end" and isinstance(mark, AnyReplyMark | SilenceMark):
+        reply.fail(key, f"cannot be recognised by {kinds[0]!r}.", "Only the end can; use json or text.")
+    table.done()
+    return mark
+
+
+def _mark_of(table: Table, kind: str) -> Mark:
+    if kind == "json":
+        members = table.members("json")
+        if not members:
+            table.fail("json", "is empty.", "Name at least one member.")
+        return JsonMark(members)
+    if kind == "text":
+        pattern = table.required_text("text")
+        try:
+            return TextMark(re.compile(pattern))
+        except re.error as error:
+            table.fail("text", f"is no regular expression: {error}.")
+    if kind == "silence":
+        return SilenceMark(table.seconds("silence", 1.0))
+    if table.text("first") != "reply":
+        table.fail("first", "has to be 'reply'.")
+    return AnyReplyMark()
+
+
+def _close(table: Table) -> CloseRule:
+    code = table.integer("code")
+    if code is not None and not 1000 <= code <= 4999:
+        table.fail("code", f"is {code}, expected a WebSocket close code, 1000 to 4999.")
+    return CloseRule(table.required_text("message"), 1000 if code is None else code)
+
+
+def _audio(table: Table) -> AudioFormat:
+    encoding = table.text("encoding") or "pcm16"
+    if encoding != "pcm16":
+        table.fail("encoding", f"is {encoding!r}; only 'pcm16' can be judged (signed, little-endian, mono).")
+    rate = table.integer("sample_rate")
+    if rate is None or not 1 <= rate <= 384_000:
+        table.fail("sample_rate", f"is {rate!r}, expected samples per second.")
+    return AudioFormat(rate, table.text("duration_member"))

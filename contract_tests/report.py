@@ -1,0 +1,87 @@
+"""The text of a verdict: what happened, what was expected, why SageMaker does that, and what to do."""
+
+import textwrap
+from collections.abc import Iterator
+
+from contract_tests.verdict import Finding, Status, Verdict
+from emulator import facts
+
+__all__ = ["render", "summary_line"]
+
+_WIDTH = 110
+_INDENT = "    "
+
+
+def summary_line(verdict: Verdict) -> str:
+    """Return one line for the table at the end of a run."""
+    head = f"{verdict.status:<4}  {verdict.id:<5} {verdict.name:<24} {verdict.level:<6} {verdict.seconds:6.1f} s"
+    return f"{head}  {_first_sentence(verdict.worst.observed)}"
+
+
+def render(verdict: Verdict) -> str:
+    """Return the full text of a verdict."""
+    return "\n".join(_lines(verdict))
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    yield f"{verdict.id} {verdict.name} ({verdict.level}): {verdict.status}"
+    yield f"behaviour {verdict.behaviour.status}, closing behaviour {verdict.closing.status}"
+    yield ""
+    yield from _section("At stake", verdict.stake)
+    for title, finding in (("behaviour", verdict.behaviour), ("closing behaviour", verdict.closing)):
+        if finding.status in {Status.FAIL, Status.WARN}:
+            yield from _finding(title, finding)
+    yield from _why(verdict)
+    if verdict.log:
+        yield "Wire log (seconds, hop, what)"
+        yield from (f"{_INDENT}{line}" for line in verdict.log)
+
+
+def _finding(title: str, finding: Finding) -> Iterator[str]:
+    yield from _section("Sent", finding.sent)
+    yield from _section("Expected", finding.expected)
+    yield from _section(f"Seen ({title} {finding.status})", finding.observed)
+    if finding.causes:
+        yield "Probable cause" + ("s, the likeliest first" if len(finding.causes) > 1 else "")
+        for number, cause in enumerate(finding.causes, 1):
+            mark = f"{number}. " if len(finding.causes) > 1 else ""
+            yield from _wrapped(cause, _INDENT + mark, _INDENT + " " * len(mark))
+        yield ""
+    if finding.fix is not None:
+        yield from _section("Fix", finding.fix.text, gap=not finding.fix.after)
+        if finding.fix.after:
+            yield ""
+            yield from (f"{_INDENT}- {line}" for line in finding.fix.before.splitlines())
+            yield from (f"{_INDENT}+ {line}" for line in finding.fix.after.splitlines())
+            yield ""
+
+
+def _why(verdict: Verdict) -> Iterator[str]:
+    if not verdict.facts:
+        return
+    yield "Why SageMaker does that"
+    for fact_id in verdict.facts:
+        fact = facts.get(fact_id)
+        yield from _wrapped(f"{fact.statement} [{fact.confidence}]", _INDENT, _INDENT)
+        yield f"{_INDENT}  {fact.id}: {fact.url}"
+    yield ""
+
+
+def _section(title: str, text: str, *, gap: bool = True) -> Iterator[str]:
+    if text:
+        yield title
+        for paragraph in text.splitlines():
+            yield from _wrapped(paragraph, _INDENT, _INDENT)
+        if gap:
+            yield ""
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _first_sentence(text: str) -> str:
+    line = text.splitlines()[0] if text else ""
+    return line if len(line) <= 100 else f"{line[:99]}…"

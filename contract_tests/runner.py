@@ -1,0 +1,90 @@
+"""Running checks against a container: the one way, for pytest, the matrix and anyone else."""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from contract_tests.bench import Bench
+from contract_tests.check import Check
+from contract_tests.checks import good_request
+from contract_tests.profile import Profile
+from contract_tests.verdict import Finding, Verdict, failed, not_applicable
+from emulator import Emulator, Endpoint
+
+__all__ = ["DEFAULT_IDLE_S", "emulated", "judge", "judge_all", "run_checks"]
+
+DEFAULT_IDLE_S = 3.0
+_LONGEST_CHECK_S = 240.0
+_ENDPOINT = "under-test"
+
+
+@contextmanager
+def emulated(endpoints: dict[str, str]) -> Iterator[Emulator]:
+    """Put an emulator in front of containers (name: base URL) and point this process's SDK at it."""
+    with Emulator({name: Endpoint(url) for name, url in endpoints.items()}) as emulator:
+        before = {name: os.environ.get(name) for name in emulator.environment}
+        # the CRT reads the trust store when a client is made
+        os.environ.update(emulator.environment)
+        try:
+            yield emulator
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+async def judge(check: Check, bench: Bench) -> Verdict:
+    """Run one check and return its verdict, not yet graded."""
+    began = time.monotonic()
+    behaviour, closing, log = await _outcome(check, bench)
+    return Verdict(
+        id=check.id,
+        name=check.name,
+        level=check.level,
+        stake=check.stake,
+        facts=check.facts,
+        behaviour=behaviour,
+        closing=closing,
+        log=log,
+        seconds=time.monotonic() - began,
+    )
+
+
+async def _outcome(check: Check, bench: Bench) -> tuple[Finding, Finding, tuple[str, ...]]:
+    reason = check.applies(bench.profile)
+    if reason is not None:
+        return not_applicable(reason), not_applicable(reason), ()
+    async with bench.client():
+        if check.needs_good_request and not bench.measured:
+            await good_request.measure(bench)
+        if check.needs_good_request and bench.baseline is None:
+            blocked = not_applicable(f"no good request is answered: see {good_request.GoodRequest.id}")
+            return blocked, blocked, ()
+        try:
+            async with asyncio.timeout(_LONGEST_CHECK_S):
+                return await check.run(bench)
+        except TimeoutError:
+            overrun = failed(
+                sent=f"the messages of {check.id}",
+                expected=f"an end of the check within {_LONGEST_CHECK_S:g} s",
+                observed="it was not over by then; the wire log shows how far it came",
+            )
+            return overrun, not_applicable("the check was cut"), bench.log()
+
+
+async def judge_all(checks: Sequence[Check], bench: Bench) -> list[Verdict]:
+    """Run checks one after the other on one bench."""
+    return [await judge(check, bench) for check in checks]
+
+
+def run_checks(
+    target_url: str, profile: Profile, checks: Sequence[Check], *, idle_seconds: float = DEFAULT_IDLE_S
+) -> list[Verdict]:
+    """Judge the container at ``target_url`` (``http://HOST:PORT``) by ``checks``; the verdicts are not graded."""
+    with emulated({_ENDPOINT: target_url}) as emulator:
+        bench = Bench(emulator, _ENDPOINT, target_url, profile, idle_seconds)
+        return asyncio.run(judge_all(checks, bench))

@@ -1,0 +1,104 @@
+"""Reading a TOML table strictly: wrong types and unknown keys are errors that name the file and the key."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+__all__ = ["ProfileError", "Table"]
+
+_NAMES = {str: "a string", int: "a whole number", float: "a number", list: "a list of strings", dict: "a table"}
+
+
+class ProfileError(Exception):
+    """Raised when a profile cannot be used. Says which file, which key, what is wrong and what was expected."""
+
+    def __init__(self, file: str, key: str, problem: str, hint: str = "") -> None:
+        self.file = file
+        self.key = key
+        self.problem = problem
+        self.hint = hint
+        super().__init__(file, key, problem, hint)
+
+    def __str__(self) -> str:
+        where = f"{self.file}: {self.key}: " if self.key else f"{self.file}: "
+        return f"{where}{self.problem}" + (f" {self.hint}" if self.hint else "")
+
+
+class Table:
+    """One table of a TOML file; every key that is read is taken, :meth:`done` complains about the rest."""
+
+    def __init__(self, file: Path, values: Mapping[str, object], prefix: str = "") -> None:
+        self._file = file
+        self._values = dict(values)
+        self._prefix = prefix
+        self._asked: list[str] = []
+
+    def fail(self, key: str, problem: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`ProfileError` for ``key`` of this table."""
+        raise ProfileError(str(self._file), f"{self._prefix}{key}", problem, hint)
+
+    def has(self, key: str) -> bool:
+        """Tell whether the table holds ``key``, without taking it."""
+        return key in self._values
+
+    def _take(self, key: str, *kinds: type) -> object:
+        self._asked.append(key)
+        value = self._values.pop(key, None)
+        # in Python True is an int
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
+            self.fail(key, f"is {value!r}, expected {_NAMES[kinds[-1]]}.")
+        return value
+
+    def text(self, key: str) -> str | None:
+        """Take a string."""
+        value = self._take(key, str)
+        return value if isinstance(value, str) else None
+
+    def required_text(self, key: str) -> str:
+        """Take a string that must be there."""
+        value = self.text(key)
+        if not value:
+            self.fail(key, "is missing or empty.", "A profile cannot do without it.")
+        return value
+
+    def integer(self, key: str) -> int | None:
+        """Take a whole number."""
+        value = self._take(key, int)
+        return value if isinstance(value, int) else None
+
+    def seconds(self, key: str, default: float) -> float:
+        """Take a positive number of seconds."""
+        value = self._take(key, int, float)  # 5 where 5.0 is meant
+        if not isinstance(value, int | float):
+            return default
+        if value <= 0:
+            self.fail(key, f"is {value:g}, expected seconds above 0.")
+        return float(value)
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """Take a list of strings."""
+        values = self._take(key, list)
+        if not isinstance(values, list):
+            return None
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                self.fail(f"{key}[{index}]", f"is {value!r}, expected a string.")
+        return tuple(value for value in values if isinstance(value, str))
+
+    def members(self, key: str) -> dict[str, object] | None:
+        """Take a free table."""
+        values = self._take(key, dict)
+        return values if isinstance(values, dict) else None
+
+    def table(self, key: str) -> "Table | None":
+        """Take a table of known keys."""
+        values = self.members(key)
+        return None if values is None else Table(self._file, values, f"{self._prefix}{key}.")
+
+    def done(self) -> None:
+        """Complain about keys that nobody asked for."""
+        for key in self._values:
+            near = difflib.get_close_matches(key, self._asked, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known here: {', '.join(sorted(self._asked))}."
+            self.fail(key, "is not a key of a profile.", hint)

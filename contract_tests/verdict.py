@@ -1,0 +1,104 @@
+"""Verdicts: what a check found, behaviour and closing behaviour apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+__all__ = ["Finding", "Fix", "Level", "Status", "Verdict", "failed", "not_applicable", "passed", "warned"]
+
+
+class Level(StrEnum):
+    """How binding a check is: MUST fails the run, SHOULD warns."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Status(StrEnum):
+    """The result of a check, or of one side of it."""
+
+    PASS = "PASS"
+    WARN = "WARN"
+    FAIL = "FAIL"
+    NOT_APPLICABLE = "N/A"
+
+
+_SEVERITY = [Status.NOT_APPLICABLE, Status.PASS, Status.WARN, Status.FAIL]
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to do, with a few lines of code before and after where that helps."""
+
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One side of a verdict. ``causes`` are ranked, the most probable first."""
+
+    status: Status
+    observed: str
+    sent: str = ""
+    expected: str = ""
+    causes: tuple[str, ...] = ()
+    fix: Fix | None = None
+
+
+def passed(observed: str) -> Finding:
+    """Return a finding that is as it should be."""
+    return Finding(Status.PASS, observed)
+
+
+def not_applicable(reason: str) -> Finding:
+    """Return a finding for something that could not be judged, and why."""
+    return Finding(Status.NOT_APPLICABLE, reason)
+
+
+def failed(*, sent: str, expected: str, observed: str, causes: Sequence[str] = (), fix: Fix | None = None) -> Finding:
+    """Return a violation of something that must hold."""
+    return Finding(Status.FAIL, observed, sent, expected, tuple(causes), fix)
+
+
+def warned(*, sent: str, expected: str, observed: str, causes: Sequence[str] = (), fix: Fix | None = None) -> Finding:
+    """Return a violation of something that should hold."""
+    return Finding(Status.WARN, observed, sent, expected, tuple(causes), fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one check found. ``facts`` are ids of the facts table, ``log`` is the wire log, ``seconds`` the time it took."""
+
+    id: str
+    name: str
+    level: Level
+    stake: str
+    facts: tuple[str, ...]
+    behaviour: Finding
+    closing: Finding
+    log: tuple[str, ...] = field(default=(), repr=False)
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> Status:
+        """The worse of both sides."""
+        return max(self.behaviour.status, self.closing.status, key=_SEVERITY.index)
+
+    @property
+    def worst(self) -> Finding:
+        """The finding that decides the status; behaviour goes first."""
+        return self.behaviour if self.behaviour.status == self.status else self.closing
+
+    def graded(self, strict: bool) -> "Verdict":
+        """Return the verdict as the run counts it: a SHOULD check warns, and with ``strict`` every warning fails."""
+
+        def grade(finding: Finding) -> Finding:
+            if strict and finding.status is Status.WARN:
+                return replace(finding, status=Status.FAIL)
+            if not strict and self.level is Level.SHOULD and finding.status is Status.FAIL:
+                return replace(finding, status=Status.WARN)
+            return finding
+
+        return replace(self, behaviour=grade(self.behaviour), closing=grade(self.closing))
