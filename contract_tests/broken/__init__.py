@@ -49,6 +49,11 @@ CONTAINERS = (
         "Closes the session on a bad message. https://github.com/coder/websocket/issues/399",
     ),
     broken(
+        "blocked_pong",
+        "CT6",
+        "Answers no Ping while it works. https://github.com/aio-libs/aiohttp/pull/10544",
+    ),
+    broken(
         "one_sentence",
         "CT7",
         "One request per connection. https://github.com/vllm-project/vllm-omni/pull/5517",

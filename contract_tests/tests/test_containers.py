@@ -196,7 +196,7 @@ async def close(port: int) -> str:
 
 async def ping(port: int) -> str:
     async with dial(port) as ws:
-        await ws.ping()  # a session is open by now, whatever it understands
+        await (await ws.ping())  # a session is open by now, whatever it understands
         for method in ("GET", "HEAD", "POST"):
             status = await asyncio.to_thread(ping_status, port, method)
             if status != "200":
@@ -242,6 +242,7 @@ SYMPTOMS = {
     "unguarded-json": {"bad_message": "eof"},
     "closes-on-bad": {"bad_message": "close 1003"},
     "one-sentence": {"sentences": "sentence 1: close 1000"},
+    "blocked-pong": {},  # takes a long text and a Ping: tested below
     "idle-timeout": {},  # takes a pause: tested below
     "odd-frames": {"audio": "odd-frame"},
     "wav-header": {"audio": "encoded"},
@@ -288,6 +289,24 @@ async def test_a_good_container_sits_out_a_pause() -> None:
                 async with asyncio.timeout(1.6):
                     await ws.wait_closed()
             assert (await ask(ws, say("j"))).outcome == "complete"
+
+
+@pytest.mark.parametrize(("name", "answered"), [("blocked-pong", False), ("starlette", True)])
+async def test_blocked_pong_answers_no_ping_at_work(name: str, *, answered: bool) -> None:
+    (container,) = [container for container in SPEAKING if container.name == name]
+    with served(container) as port:
+        async with dial(port) as ws:
+            await ws.send(say("l", "A long text. " * 10))
+            # the start event would do as well, but a deaf container sends it only after its work
+            done, _ = await asyncio.wait([asyncio.ensure_future(await_pong(ws))], timeout=PATIENCE_S)
+            assert await asyncio.to_thread(ping_status, port, "GET") == "200"
+            ws.transport.abort()  # a Close frame would wait for its answer as long as the Ping
+    assert bool(done) == answered
+
+
+async def await_pong(ws: ClientConnection) -> None:
+    with contextlib.suppress(ConnectionClosed):
+        await (await ws.ping())
 
 
 async def test_every_frame_of_brace_begins_with_a_brace() -> None:
