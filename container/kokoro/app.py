@@ -25,6 +25,7 @@ def create_app(load: Callable[[], Speech], on_failure: Callable[[], None] = lamb
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         model.start(on_failure)
         yield
+        model.stop()
 
     async def ping(_: Request) -> Response:
         if (reason := model.unready) is not None:

@@ -45,6 +45,13 @@ class Model:
         _log.info("ready after %.1f s: %s", time.monotonic() - begun, speech.description)
         self.done.set()
 
+    def stop(self) -> None:
+        """Let go of the speech; requests are refused from now on."""
+        if self._speech is not None:
+            self._speech.stop()
+            self._speech = None
+        self._stage = "stopped"
+
     @property
     def unready(self) -> str | None:
         """Why /ping must not say 200, or None when it may."""

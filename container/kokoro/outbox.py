@@ -16,12 +16,8 @@ class Refusal:
     text: str
 
 
-@dataclass(frozen=True)
 class End:
-    """The close frame to send after everything before it."""
-
-    code: int
-    reason: str = ""
+    """Nothing comes after this."""
 
 
 type Frame = str | bytes | Refusal | End
@@ -48,9 +44,9 @@ class Outbox:
         self._frames.put_nowait(Refusal(text))
         return True
 
-    def end(self, code: int, reason: str = "") -> None:
-        """Add the close frame."""
-        self._frames.put_nowait(End(code, reason))
+    def end(self) -> None:
+        """Add the end: the session is over once everything before it is sent."""
+        self._frames.put_nowait(End())
 
     async def take(self) -> Frame:
         """Return the next frame. Call `sent` when it is on its way."""

@@ -19,7 +19,10 @@ STOP_S = 10
 
 
 def serve(settings: Settings) -> int:
-    """Serve until a signal comes (exit code 0) or the model fails to load (1). The reason is on stderr then."""
+    """Serve until a signal comes (exit code 0) or the model fails to load (1); the reason is on stderr then.
+
+    Raises SystemExit with uvicorn's own code (3) when the port cannot be had.
+    """
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def stop() -> None:
@@ -33,7 +36,7 @@ def serve(settings: Settings) -> int:
     failure = app.state.model.failure
     if failure is not None:
         sys.stderr.write(f"error: the model could not be loaded.\n{failure}\n")
-    return 1 if failure is not None or not server.started else 0
+    return 1 if failure is not None else 0
 
 
 def configuration(app: Starlette, settings: Settings) -> uvicorn.Config:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -23,7 +24,17 @@ MAX_QUEUED = 64
 
 NORMAL, POLICY_VIOLATION, INTERNAL_ERROR = 1000, 1008, 1011
 
+CLOSE_TIMEOUT_S = 5
+
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A close frame."""
+
+    code: int
+    reason: str = ""
 
 
 class Session:
@@ -35,6 +46,8 @@ class Session:
         self._inbox: asyncio.Queue[Utterance | RequestError | Close] = asyncio.Queue()
         self._outbox = Outbox()
         self._closing = False
+        self._ending: Ending | None = None
+        """The close frame to send; None when the client is gone."""
 
     async def run(self) -> None:
         """Accept, serve, close. Returns when the connection is over; raises nothing for what a client does."""
@@ -49,7 +62,9 @@ class Session:
         for task in done:
             if (error := task.exception()) is not None:
                 _log.error("session task %s failed", task.get_name(), exc_info=error)
-                await self._close(INTERNAL_ERROR, "internal error")
+                self._ending = Ending(INTERNAL_ERROR, "internal error")
+        if self._ending is not None:
+            await self._close(self._ending)
 
     async def _read(self) -> None:
         """Read until the client is gone. What can't be understood takes its place in the queue as an error."""
@@ -63,8 +78,8 @@ class Session:
                 self._accept(text if text is not None else message.get("bytes") or b"")
             except RequestError as error:
                 if not self._outbox.refuse(messages.error(error)):
-                    self._outbox.end(POLICY_VIOLATION, "messages are sent, but the answers are not read")
-                    self._closing = True
+                    self._ending = Ending(POLICY_VIOLATION, "messages are sent, but the answers are not read")
+                    return
 
     def _accept(self, payload: str | bytes) -> None:
         """Queue one message. Raises RequestError for what must be refused at once."""
@@ -96,7 +111,7 @@ class Session:
                 await self._utter(item)
             except RequestError as error:
                 await self._outbox.put(messages.error(error))
-        self._outbox.end(NORMAL)
+        self._outbox.end()
         await asyncio.Event().wait()  # the writer ends the session, after the last frame
 
     async def _utter(self, utterance: Utterance) -> None:
@@ -111,11 +126,11 @@ class Session:
         await self._outbox.put(messages.complete(utterance, delivery.seconds, elapsed, delivery.unspoken))
 
     async def _write(self) -> None:
-        """Send what the outbox holds, until the close frame or the loss of the client."""
+        """Send what the outbox holds, until its end or the loss of the client."""
         while True:
             frame = await self._outbox.take()
             if isinstance(frame, End):
-                await self._close(frame.code, frame.reason)
+                self._ending = Ending(NORMAL)
                 return
             try:
                 if isinstance(frame, bytes):
@@ -126,8 +141,10 @@ class Session:
                 return
             self._outbox.sent(frame)
 
-    async def _close(self, code: int, reason: str) -> None:
+    async def _close(self, ending: Ending) -> None:
         try:
-            await self._socket.close(code, reason)
-        except (WebSocketDisconnect, OSError, RuntimeError):
+            # a client that does not read would keep even the close frame waiting
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self._socket.close(ending.code, ending.reason)
+        except (WebSocketDisconnect, OSError, RuntimeError):  # TimeoutError is an OSError
             _log.debug("the client was gone before the close frame")

@@ -59,6 +59,10 @@ class Speech:
         """Whether the last sentences all failed."""
         return self._failures >= MAX_FAILURES
 
+    def stop(self) -> None:
+        """End the thread that computes."""
+        self._worker.stop()
+
     def warm_up(self) -> None:
         """Speak once, on the caller's thread. Raises SynthesisError, also when nothing is heard."""
         samples, _ = self._speak_piece(WARM_UP, DEFAULT_VOICE, 1.0)

@@ -17,7 +17,7 @@ class Worker:
     """First come, first served; a session that asks for one sentence after the other gets its fair turn."""
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._waiting = 0
         self._lock = threading.Lock()
         # a daemon: a sentence in native code cannot be stopped, and must not hold up the end of the process
@@ -46,6 +46,10 @@ class Worker:
         self._jobs.put(run)
         return future
 
+    def stop(self) -> None:
+        """End the thread after what is queued."""
+        self._jobs.put(None)
+
     def _work(self) -> None:
-        while True:
-            self._jobs.get()()
+        while (job := self._jobs.get()) is not None:
+            job()

@@ -19,7 +19,8 @@ class FakeReader:
     def read(self, text: str, *, british: bool) -> Reading:
         del british
         speakable = any(c.isalnum() and c.isascii() for c in text)
-        return Reading((text.strip(),) if speakable else (), "".join(c for c in text if c > "\u3000"))
+        unspoken = "".join(c for c in text if c.isalpha() and not c.isascii())
+        return Reading((text.strip(),) if speakable else (), unspoken)
 
 
 @dataclass

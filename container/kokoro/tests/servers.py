@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 
 from container.kokoro.app import WEBSOCKET_PATH
-from container.kokoro.server import configuration
+from container.kokoro.server import MAX_MESSAGE, configuration
 from container.kokoro.settings import Settings
 
 SERVERS = ("uvicorn", "hypercorn")
@@ -48,6 +48,7 @@ def _hypercorn(app: Starlette, listener: socket.socket) -> Generator[None]:
     config = HypercornConfig()
     config.bind = [f"fd://{listener.detach()}"]
     config.graceful_timeout = 5
+    config.websocket_max_message_size = MAX_MESSAGE
     ready = threading.Event()
     loop: Any = None
     stop: Any = None

@@ -48,3 +48,12 @@ def test_too_many_are_refused_and_room_comes_back() -> None:
     for future in (first, *waiting):
         future.result(20)
     worker.submit(lambda: None).result(20)
+
+
+def test_stop_ends_the_thread_after_what_is_queued() -> None:
+    worker = Worker()
+    last = worker.submit(threading.current_thread)
+    worker.stop()
+    thread = last.result(20)
+    thread.join(20)
+    assert not thread.is_alive()

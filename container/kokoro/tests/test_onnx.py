@@ -1,0 +1,108 @@
+"""The real model. Durations are compared, never samples: the model's noise differs from machine to machine."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from container.kokoro.engine import Engine, threads
+from container.kokoro.errors import SetupError
+from container.kokoro.messages import Utterance
+from container.kokoro.onnx_engine import OnnxEngine
+from container.kokoro.phonemes import Phonemizer
+from container.kokoro.speech import Speech
+from container.kokoro.vocabulary import MAX_PHONEMES
+from container.kokoro.weights import Weights
+
+
+async def say(engine: Engine, phonemizer: Phonemizer, utterance: Utterance) -> bytes:
+    speech = Speech(engine, phonemizer)
+    try:
+        return b"".join([frame async for frame in speech.utter(utterance).frames()])
+    finally:
+        speech.stop()
+
+
+def seconds(audio: bytes) -> float:
+    return len(audio) / 48_000
+
+
+def test_all_english_voices(onnx: Engine) -> None:
+    assert len(onnx.voice_names) == 28
+    assert {name[:2] for name in onnx.voice_names} == {"af", "am", "bf", "bm"}
+
+
+async def test_a_sentence_has_the_length_and_loudness_of_speech(onnx: Engine, phonemizer: Phonemizer) -> None:
+    audio = await say(onnx, phonemizer, Utterance("The quick brown fox jumps over the lazy dog near the river bank."))
+    numbers = np.frombuffer(audio, dtype="<i2")
+    assert 3.0 < seconds(audio) < 7.0
+    assert 0.02 < np.sqrt(np.mean((numbers / 32767) ** 2)) < 0.5
+    assert np.abs(numbers).max() / 32767 > 0.1
+
+
+async def test_speed_and_rate(onnx: Engine, phonemizer: Phonemizer) -> None:
+    text = "A sentence of medium length."
+    plain = seconds(await say(onnx, phonemizer, Utterance(text)))
+    fast = seconds(await say(onnx, phonemizer, Utterance(text, speed=2.0)))
+    low = seconds(await say(onnx, phonemizer, Utterance(text, sample_rate=8_000))) * 3
+    assert 0.35 < fast / plain < 0.75
+    assert low == pytest.approx(plain, rel=0.02)
+
+
+async def test_voices_differ(onnx: Engine, phonemizer: Phonemizer) -> None:
+    def brightness(audio: bytes) -> float:
+        spectrum = np.abs(np.fft.rfft(np.frombuffer(audio, dtype="<i2").astype(float)))
+        frequencies = np.fft.rfftfreq(len(audio) // 2, 1 / 24_000)
+        low = (frequencies > 60) & (frequencies < 400)
+        return float((frequencies[low] * spectrum[low]).sum() / spectrum[low].sum())
+
+    text = "Good morning, how are you all today?"
+    woman, man, briton = [
+        await say(onnx, phonemizer, Utterance(text, voice=voice)) for voice in ("af_heart", "am_onyx", "bf_emma")
+    ]
+    assert len({len(woman), len(man), len(briton)}) > 1
+    assert brightness(man) < brightness(woman)
+
+
+async def test_long_text_without_punctuation_is_not_cut_off(onnx: Engine, phonemizer: Phonemizer) -> None:
+    words = "we walked along the quiet river and talked about the weather until evening came "
+    text = words * 8
+    runs = phonemizer.read(text, british=False).runs
+    assert sum(map(len, runs)) > MAX_PHONEMES
+    assert all(len(run) <= MAX_PHONEMES for run in runs)
+    one, two = [seconds(await say(onnx, phonemizer, Utterance(words * count))) for count in (4, 8)]
+    assert 1.6 < two / one < 2.4
+
+
+def test_the_longest_run_is_spoken(onnx: Engine) -> None:
+    assert len(onnx.synthesise("hˈɛlp " * (MAX_PHONEMES // 6), "af_heart", 2.0)) > 24_000
+
+
+async def test_a_request_leaves_the_loop_free(onnx: Engine, phonemizer: Phonemizer) -> None:
+    speaking = asyncio.ensure_future(say(onnx, phonemizer, Utterance("This is a sentence that takes a while.")))
+    turns = 0
+    longest = 0.0
+    loop = asyncio.get_running_loop()
+    last = loop.time()
+    while not speaking.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, loop.time() - last), loop.time()
+        turns += 1
+    assert turns > 5
+    assert longest < 0.25, "SageMaker wants a connection accepted within 250 ms"
+
+
+def test_a_file_that_is_no_model(weights: Weights) -> None:
+    wrong = Weights(weights.voices / "af_heart.bin", weights.config, weights.voices, "test", "0")
+    with pytest.raises(SetupError, match=r"af_heart.bin is no model that ONNX Runtime can load"):
+        OnnxEngine(wrong)
+
+
+def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KOKORO_THREADS", raising=False)
+    assert 1 <= threads() <= 4
+    monkeypatch.setenv("KOKORO_THREADS", "3")
+    assert threads() == 3
+    monkeypatch.setenv("KOKORO_THREADS", "many")
+    with pytest.raises(SetupError, match="KOKORO_THREADS is 'many'"):
+        threads()

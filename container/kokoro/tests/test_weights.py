@@ -1,0 +1,202 @@
+import hashlib
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from container.kokoro import files, npm, packaged, voices, weights
+from container.kokoro.errors import RequestError, SetupError
+from container.kokoro.files import write_checked
+from container.kokoro.voices import VOICE_BYTES
+from container.kokoro.weights import Weights, resolve
+
+
+def voice_directory(directory: Path, *names: str) -> Path:
+    directory.mkdir(parents=True)
+    for name in names:
+        (directory / f"{name}.bin").write_bytes(bytes(VOICE_BYTES))
+    return directory
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KOKORO_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KOKORO_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert files.cache_directory() == tmp_path / "sagemaker-bidi" / "kokoro"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert files.cache_directory() == tmp_path / "home" / ".cache" / "sagemaker-bidi" / "kokoro"
+
+
+def test_write_checked_is_all_or_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    with pytest.raises(SetupError, match="expected 0000"):
+        write_checked(target, [b"ab", b"c"], "0000", "The thing")
+    assert list(tmp_path.iterdir()) == []
+    write_checked(target, [b"ab", b"c"], hashlib.sha256(b"abc").hexdigest(), "The thing")
+    assert target.read_bytes() == b"abc"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_unwritable_cache_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KOKORO_CACHE", str(tmp_path / "file" / "below"))
+    with pytest.raises(SetupError, match="Point KOKORO_CACHE at a writable directory"):
+        packaged.packaged_onnx()
+
+
+def test_packaged_weights_are_joined_once_and_repaired(empty_cache: Path) -> None:
+    path = packaged.packaged_onnx()
+    assert path == empty_cache / packaged.ONNX_NAME
+    assert files.sha256_of(path) == packaged.ONNX_SHA256
+    before = path.stat().st_mtime_ns
+    assert packaged.packaged_onnx().stat().st_mtime_ns == before
+    path.write_bytes(b"damaged")
+    assert files.sha256_of(packaged.packaged_onnx()) == packaged.ONNX_SHA256
+
+
+def test_missing_packages_are_named(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packaged, "_PACKAGES", ("kokoro_no_such_part",))
+    with pytest.raises(SetupError, match=r"the package kokoro-no-such-part is not installed.*KOKORO_WEIGHTS"):
+        packaged.packaged_onnx()
+    assert [path.name for path in empty_cache.iterdir()] == [".lock"]
+
+
+def test_two_processes_fill_one_cache(tmp_path: Path) -> None:
+    code = "from container.kokoro.packaged import packaged_onnx; print(packaged_onnx())"
+    environment = {"KOKORO_CACHE": str(tmp_path), "PATH": "", "PYTHONPATH": str(Path(files.__file__).parents[2])}
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=60)[0].strip() for process in started]
+    assert outputs == [str(tmp_path / packaged.ONNX_NAME)] * 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", packaged.ONNX_NAME]
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_directory_comes_first(tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    voice_directory(given / "voices", "af_heart")
+    (given / "mine.onnx").write_bytes(b"model")
+    found = resolve(str(given), "onnx")
+    assert (found.model, found.voices) == (given / "mine.onnx", given / "voices")
+    assert str(found) == f"mine.onnx (unknown precision, sha256 {hashlib.sha256(b'model').hexdigest()[:12]}, {given})"
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_auto_prefers_what_sagemaker_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "SAGEMAKER_DIRECTORY", tmp_path / "model")
+    voice_directory(tmp_path / "model" / "voices", "af_heart")
+    (tmp_path / "model" / "some.onnx").write_bytes(b"model")
+    assert resolve("auto", "onnx").source == str(tmp_path / "model")
+    (tmp_path / "model" / weights.CHECKPOINT_NAME).write_bytes(b"checkpoint")
+    assert resolve("auto", "torch").model == tmp_path / "model" / weights.CHECKPOINT_NAME
+
+
+def test_packaged_weights_by_default(weights: Weights) -> None:
+    assert (weights.precision, weights.source, weights.sha256) == ("int8", "packaged", packaged.ONNX_SHA256)
+
+
+@pytest.mark.parametrize(
+    ("names", "engine", "words"),
+    [
+        ((), "onnx", "holds no weights for the engine onnx"),
+        (("a.onnx",), "torch", "holds no weights for the engine torch"),
+        (("a.onnx", "b.onnx"), "onnx", r"several models \(a.onnx, b.onnx\)"),
+    ],
+)
+def test_directories_that_do_not_do(tmp_path: Path, names: tuple[str, ...], engine: str, words: str) -> None:
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(SetupError, match=words):
+        resolve(str(tmp_path), engine)
+    with pytest.raises(SetupError, match="does not exist"):
+        resolve(str(tmp_path / "none"), engine)
+
+
+def test_only_english_voices_are_offered(tmp_path: Path) -> None:
+    directory = voice_directory(tmp_path / "voices", "af_heart", "bm_george", "jf_alpha", "ef_dora")
+    loaded = voices.load(directory)
+    assert loaded.names == ["af_heart", "bm_george"]
+    assert loaded.style("af_heart", 510).shape == (1, 256)
+
+
+def test_damaged_voices_are_named(tmp_path: Path) -> None:
+    directory = voice_directory(tmp_path / "voices", "af_heart")
+    np.full(510 * 256, np.nan, dtype="<f4").tofile(directory / "af_sky.bin")
+    with pytest.raises(SetupError, match=r"af_sky.bin holds .* expected finite"):
+        voices.load(directory)
+    (directory / "af_sky.bin").write_bytes(b"short")
+    with pytest.raises(SetupError, match=r"af_sky.bin has 5 bytes, expected 522240"):
+        voices.load(directory)
+
+
+def test_the_default_voice_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"expected af_heart.bin .* found 1 English"):
+        voices.load(voice_directory(tmp_path / "voices", "af_sky"))
+
+
+def test_near_names() -> None:
+    with pytest.raises(RequestError, match="Did you mean af_heart"):
+        voices.check_name("AF_HEART", ["af_heart", "bf_emma"])
+    with pytest.raises(RequestError, match="On offer: af_heart, bf_emma"):
+        voices.check_name("zzz", ["af_heart", "bf_emma"])
+
+
+def test_only_voice_files_leave_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = tmp_path / "package.tgz"
+    with tarfile.open(archive, "w:gz") as package:
+        for name, size in [
+            ("package/voices/af_heart.bin", VOICE_BYTES),
+            ("package/voices/af_short.bin", 10),
+            ("package/voices/../../af_evil.bin", VOICE_BYTES),
+            ("/package/voices/af_root.bin", VOICE_BYTES),
+            ("package/index.js", VOICE_BYTES),
+        ]:
+            member = tarfile.TarInfo(name)
+            member.size = size
+            package.addfile(member, io.BytesIO(bytes(size)))
+        link = tarfile.TarInfo("package/voices/af_link.bin")
+        link.type, link.linkname, link.size = tarfile.SYMTYPE, "/etc/passwd", VOICE_BYTES
+        package.addfile(link)
+    with pytest.raises(SetupError, match="expected 1f0d0383"):
+        voices.extract(archive, tmp_path / "refused")
+    monkeypatch.setattr(voices, "PACKAGE_SHA256", files.sha256_of(archive))
+    voices.extract(archive, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["af_heart.bin"]
+
+
+def test_a_failing_npm_says_what_else_would_do(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = empty_cache.parent / "npm"
+    fake.write_text("#!/bin/sh\necho 'npm error ENOTFOUND no network' >&2\nexit 7\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(npm, "command", lambda: [str(fake)])
+    with pytest.raises(SetupError) as caught:
+        voices.fetch()
+    for words in ("exit code 7", "ENOTFOUND no network", "KOKORO_WEIGHTS", "voices/*.bin", "522240"):
+        assert words in str(caught.value)
+    assert [path.name for path in empty_cache.iterdir()] == [".lock"]
+
+
+def test_without_npm_on_path_the_packaged_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    done = subprocess.run([*npm.command(), "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip()[0].isdigit()
+
+
+def test_without_any_npm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(SetupError, match=r"npm was not found\. Install Node"):
+        npm.command()
