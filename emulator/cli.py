@@ -8,13 +8,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 from emulator import facts
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
 from emulator.server import PortInUseError, Server
-from emulator.switches import SignatureMode, Switches
+from emulator.switches import Switches, switches
 from emulator.trace import SessionTrace, TraceEntry
 
 __all__ = ["main"]
@@ -66,47 +65,46 @@ def _parser() -> argparse.ArgumentParser:
     )
     up.add_argument("--state-dir", type=Path, metavar="DIR", help="where the local CA is kept (or $BIDI_STATE_DIR)")
     up.add_argument("--log", action="store_true", help="print the wire log of every session")
-    defaults = Switches()
-    up.add_argument(
-        "--ping-interval", type=float, default=defaults.ping_interval, metavar="S", help="default: %(default)g"
+    modes = up.add_mutually_exclusive_group()
+    modes.add_argument(
+        "--strict", action="store_true", help="every documented limit enforced (accept within 250 ms, …)"
     )
-    up.add_argument(
-        "--accept-timeout",
-        type=float,
-        default=defaults.accept_timeout,
-        metavar="S",
-        help="until the container must have accepted the WebSocket (default: %(default)g; documented: 0.25)",
-    )
-    up.add_argument(
-        "--no-quick-ack",
-        action="store_true",
-        help="leave acknowledgements to the kernel: messages over 1 KiB then take 40 ms longer",
-    )
-    up.add_argument(
-        "--signatures",
-        choices=get_args(SignatureMode),
-        default=defaults.signatures,
-        help="SigV4 of requests and events: refuse what is not signed with the emulator's own credentials, "
-        "note it in the wire log, or do not look (default: %(default)s)",
-    )
+    modes.add_argument("--lenient", action="store_true", help="no limit on accepting the WebSocket")
+    _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.set_defaults(run=_facts)
     return parser
 
 
+def _add_switches(group: argparse._ArgumentGroup) -> None:
+    for switch in switches():
+        group.add_argument(
+            switch.option,
+            type=type(switch.default),
+            choices=switch.choices or None,
+            metavar=None if switch.choices else type(switch.default).__name__.upper(),
+            default=argparse.SUPPRESS,
+            help=f"{switch.text} (default: {switch.default}) [{switch.fact.id}]",
+        )
+
+
+def _chosen(options: argparse.Namespace) -> Switches:
+    """Return the switches of the command line: a mode first, then what was given by name."""
+    base = Switches()
+    if options.strict:
+        base = base.strict()
+    elif options.lenient:
+        base = base.lenient()
+    names = {switch.name for switch in switches()}
+    return replace(base, **{name: value for name, value in vars(options).items() if name in names})
+
+
 def _up(options: argparse.Namespace) -> int:
     try:
         endpoint = Endpoint(options.target)
-        switches = replace(
-            Switches(),
-            ping_interval=options.ping_interval,
-            accept_timeout=options.accept_timeout,
-            signatures=options.signatures,
-            quick_ack=not options.no_quick_ack,
-        )
         server = Server(
             {options.endpoint: endpoint},
-            switches=switches,
+            switches=_chosen(options),
             host=options.host,
             port=options.port,
             state_directory=options.state_dir,

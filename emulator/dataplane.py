@@ -20,9 +20,20 @@ from emulator.wire.eventstream import Message
 from emulator.wire.exceptions import RequestError
 from emulator.wire.frames import Frame, preview
 from emulator.wire.keepalive import Keepalive, Tick
+from emulator.wire.limits import Limits
 from emulator.wire.parts import encode_exception, encode_part
 from emulator.wire.request import CONTENT_TYPE, InvocationRequest, model_error, unknown_endpoint
-from emulator.wire.session import Action, CloseContainer, EndOutput, Fail, SendFrame, SendPart, Session
+from emulator.wire.session import (
+    Action,
+    CloseContainer,
+    Disconnect,
+    EndOutput,
+    Fail,
+    Reset,
+    SendFrame,
+    SendPart,
+    Session,
+)
 from emulator.wire.sigv4 import EventSignatureError, EventVerifier, verify_request
 
 __all__ = ["DataPlane"]
@@ -51,7 +62,7 @@ class DataPlane:
     async def serve(self, stream: Http2Stream) -> None:
         """Answer one request, whatever comes."""
         trace = self._trace()
-        request_id = [(facts.text("resp.request-id"), trace.request_id)]
+        request_id = [(self._switches.request_id_header, trace.request_id)]
         try:
             verifier = self._verify(stream, trace)
             endpoint, sidecar = await self._open(stream, trace)
@@ -106,7 +117,8 @@ class DataPlane:
         trace.endpoint = request.endpoint
         endpoint = self.endpoints.get(request.endpoint)
         if endpoint is None:
-            raise unknown_endpoint(request.endpoint, _ACCOUNT, self.endpoints)
+            status = 404 if self._switches.missing_endpoint == "404" else facts.integer("err.no-endpoint")
+            raise unknown_endpoint(request.endpoint, _ACCOUNT, self.endpoints, status)
         if request.variant not in (None, endpoint.variant):
             raise RequestError(
                 facts.integer("err.no-endpoint"),
@@ -120,11 +132,12 @@ class DataPlane:
             )
         except UpgradeRefusedError as error:
             trace.add("container", "in", "http", error)
-            raise model_error(endpoint.variant, str(error)) from None
+            detail = str(error) if self._switches.model_error_detail == "local-text" else None
+            raise model_error(endpoint.variant, detail) from None
         trace.add("container", "in", "http", f"101 after {sidecar.accept_seconds * 1000:.0f} ms")
-        if sidecar.accept_seconds > self._switches.accept_limit:
-            limit = self._switches.accept_limit * 1000
-            trace.add("container", "in", "note", f"slower than the documented {limit:.0f} ms [ctr.accept-250ms]")
+        limit = facts.seconds("ctr.accept-250ms")
+        if sidecar.accept_seconds > limit:
+            trace.add("container", "in", "note", f"slower than the documented {limit * 1000:.0f} ms [ctr.accept-250ms]")
         return endpoint, sidecar
 
 
@@ -143,10 +156,11 @@ class _Run:
         self._sidecar = sidecar
         self._trace = trace
         self._switches = switches
-        self._session = Session(verify)
+        self._session = Session(switches, verify)
         self._ping_ids = itertools.count(1)
         now = asyncio.get_running_loop().time()
         self._keepalive = Keepalive(switches.ping_interval, switches.ping_misses, now)
+        self._limits = Limits(switches.max_duration, switches.idle_timeout, now)
         self._over = asyncio.Event()
         # parts leave from two tasks; one part takes several DATA frames, which must not be mixed with another's
         self._output = asyncio.Lock()
@@ -158,7 +172,7 @@ class _Run:
             await self._stream.start(200, head)
         except ClientGoneError as gone:
             self._client_gone(gone)
-        tasks = {asyncio.create_task(side()) for side in (self._from_client, self._from_container, self._pings)}
+        tasks = {asyncio.create_task(side()) for side in (self._from_client, self._from_container, self._timers)}
         over = asyncio.create_task(self._over.wait())
         try:
             pending = {*tasks, over}
@@ -180,8 +194,7 @@ class _Run:
     def _client_gone(self, gone: ClientGoneError) -> None:
         self._trace.add("client", "in", "eof", gone)
         for action in self._session.client_gone():
-            self._trace.add("container", "out", "close", f"{action.code}")
-            self._sidecar.start_close(action.code, action.reason)
+            self._part_with_container(action)
         self._over.set()
 
     async def _crashed(self, error: BaseException) -> None:
@@ -203,6 +216,9 @@ class _Run:
             self._client_gone(gone)
         else:
             await self._perform(self._session.client_end())
+            if self._session.input_ended and self._switches.client_end == "close":
+                await asyncio.sleep(self._switches.client_end_grace)
+                await self._perform(self._session.grace_over())
 
     async def _from_container(self) -> None:
         while True:
@@ -229,15 +245,18 @@ class _Run:
                     await self._perform(self._session.container_lost(event.what))
                     return
 
-    async def _pings(self) -> None:
+    async def _timers(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._session.ended:
-            await asyncio.sleep(max(self._keepalive.due - loop.time(), 0))
+            await asyncio.sleep(max(min(self._keepalive.due, self._limits.due) - loop.time(), 0))
+            if (message := self._limits.exceeded(loop.time())) is not None:
+                await self._perform(self._session.limit_exceeded(message))
+                return
             match self._keepalive.tick(loop.time()):
                 case Tick.PING:
-                    payload = str(next(self._ping_ids)).encode()
-                    self._trace.add("container", "out", "ping", payload.decode())
-                    self._sidecar.ping(payload)
+                    number = str(next(self._ping_ids))
+                    self._trace.add("container", "out", "ping", number)
+                    self._sidecar.ping(number.encode() if self._switches.ping_payload == "counter" else b"")
                 case Tick.CUT:
                     await self._perform(self._session.container_silent(self._switches.ping_misses))
                 case Tick.NOTHING:
@@ -250,9 +269,18 @@ class _Run:
         except ClientGoneError as gone:
             self._client_gone(gone)
 
+    def _part_with_container(self, action: CloseContainer | Disconnect) -> None:
+        if isinstance(action, Disconnect):
+            self._trace.add("container", "out", "eof", "dropped without a Close frame, as switched")
+            self._sidecar.abort()
+        else:
+            self._trace.add("container", "out", "close", f"{action.code} {action.reason}".rstrip())
+            self._sidecar.start_close(action.code, action.reason)
+
     async def _carry_out(self, action: Action) -> None:
         match action:
             case SendFrame(frame, part):
+                self._limits.activity(asyncio.get_running_loop().time())
                 kind = part.data_type or "no DataType"
                 state = f", {part.completion_state}" if part.completion_state else ""
                 size = len(part.data)
@@ -260,10 +288,11 @@ class _Run:
                 self._trace.add("container", "out", "frame", frame)
                 await self._sidecar.send(frame)
             case SendPart(part, frame):
+                self._limits.activity(asyncio.get_running_loop().time())
                 self._trace.add("container", "in", "frame", frame)
                 self._trace.add("client", "out", "part", f"{part.data_type}, {part.completion_state}")
                 async with self._output:
-                    await self._stream.send(encode_part(part))
+                    await self._stream.send(encode_part(part, self._switches.response_event_headers))
             case Fail(kind, message, error_code):
                 self._trace.add("client", "out", "exception", f"{kind} {error_code or ''} {message}")
                 async with self._output:
@@ -273,9 +302,12 @@ class _Run:
                     self._trace.add("client", "out", "end", "END_STREAM")
                     self._stream.end()
                 self._over.set()
-            case CloseContainer(code, reason):
-                self._trace.add("container", "out", "close", f"{code} {reason!r}" if reason else f"{code}")
-                self._sidecar.start_close(code, reason)
+            case Reset():
+                self._trace.add("client", "out", "end", "RST_STREAM")
+                self._stream.reset()
+                self._over.set()
+            case CloseContainer() | Disconnect():
+                self._part_with_container(action)
 
 
 def _noting(verifier: EventVerifier, trace: SessionTrace) -> Callable[[Message], None]:

@@ -153,6 +153,13 @@ class Http2Stream:
             self._connection.h2.reset_stream(self.id, ErrorCodes.NO_ERROR)
             self._connection.flush()
 
+    def reset(self) -> None:
+        """End the response with RST_STREAM, which clients can take for a clean end."""
+        if self._gone is None and not self._output_ended:
+            self._output_ended = True
+            self._connection.h2.reset_stream(self.id, ErrorCodes.INTERNAL_ERROR)
+            self._connection.flush()
+
     # --- what the connection calls ---
 
     def feed(self, data: bytes, credit: int) -> None:
@@ -246,7 +253,7 @@ class Http2Connection(asyncio.Protocol):
             return
         for event in events:
             self._take(event)
-        if self._switches.quick_ack and _TCP_QUICKACK is None:
+        if self._switches.quick_ack == "on" and _TCP_QUICKACK is None:
             self.h2.increment_flow_control_window(1)  # elsewhere than on Linux, a frame for the ACK to ride on
         self.flush()
 
@@ -338,7 +345,7 @@ class Http2Connection(asyncio.Protocol):
             del self._streams[stream.id]
 
     def _acknowledge_at_once(self) -> None:
-        if self._switches.quick_ack and _TCP_QUICKACK is not None and self._socket is not None:
+        if self._switches.quick_ack == "on" and _TCP_QUICKACK is not None and self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.setsockopt(socket.IPPROTO_TCP, _TCP_QUICKACK, 1)
 

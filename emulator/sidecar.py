@@ -83,10 +83,13 @@ class Sidecar(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._switches = switches
         self._protocol = ClientProtocol(
-            parse_uri(f"ws://{host}:{port}{target}"), max_size=switches.max_frame, logger=_LOG
+            parse_uri(f"ws://{host}:{port}{target}"), max_size=switches.max_part_bytes, logger=_LOG
         )
         request = self._protocol.connect()
         request.headers[facts.text("ctr.request-id")] = request_id
+        if switches.upgrade_headers == "extra":
+            request.headers["Origin"] = "https://runtime.sagemaker.us-west-2.amazonaws.com"
+            request.headers["User-Agent"] = "sagemaker-bidi emulator"
         self._request = request
         self._transport: asyncio.Transport | None = None
         self._events: deque[Event] = deque()

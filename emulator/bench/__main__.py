@@ -37,7 +37,7 @@ def main() -> None:
         os.environ["SSL_CERT_FILE"] = str(certificates.bundle)
         target = f"ws://127.0.0.1:{container}"
         ours = stack.enter_context(_emulator(target, state))
-        stalled = stack.enter_context(_emulator(target, state, "--no-quick-ack"))
+        stalled = stack.enter_context(_emulator(target, state, "--quick-ack=off"))
         peer = stack.enter_context(_hypercorn(target, certificates, state))
         stacks: dict[str, Callable[[], Client]] = {
             _FLOOR: lambda: WebSocketClient(target),

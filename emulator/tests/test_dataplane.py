@@ -448,7 +448,7 @@ async def test_a_message_over_the_limit_is_an_error_with_a_reason(state_director
         await connection.send(bytes(2000))
         await connection.wait_closed()
 
-    async with stage(state_directory, big, replace(UNSIGNED, max_frame=1000)) as on:
+    async with stage(state_directory, big, replace(UNSIGNED, max_part_bytes=1000)) as on:
         kind, members = exception(await on.client.next(await on.open()))
         assert (kind, members["ErrorCode"]) == ("ModelStreamError", "1006")
         assert (await on.container.close_seen())[0] == 1009
@@ -505,3 +505,51 @@ async def test_the_wire_log_tells_the_whole_story(state_directory: Path) -> None
             "client    ← SageMaker  end       END_STREAM",
         ):
             assert expected in text
+
+
+async def test_a_session_ends_at_the_limit_of_its_duration(state_directory: Path) -> None:
+    async with stage(state_directory, switches=replace(UNSIGNED, max_duration=0.05)) as on:
+        kind, members = exception(await on.client.next(await on.open()))
+        assert (kind, members["ErrorCode"]) == ("ModelStreamError", "SessionLimit")
+        assert "reached its limit of 0.05 s" in members["Message"]
+        assert await on.container.close_seen() == (1000, "")
+
+
+async def test_a_reset_at_the_limit_is_a_reset(state_directory: Path) -> None:
+    switches = replace(UNSIGNED, max_duration=0.05, max_duration_end="reset")
+    async with stage(state_directory, switches=switches) as on:
+        assert await on.client.next(await on.open()) == "RST_STREAM 2"
+
+
+async def test_an_answer_in_the_grace_after_the_end_of_input_still_arrives(state_directory: Path) -> None:
+    async with stage(state_directory, switches=replace(UNSIGNED, client_end_grace=0.2)) as on:
+        stream = await on.open()
+        await on.client.send(stream, event(b"last words") + END_OF_INPUT, end=True)
+        assert (await on.client.message(stream)).payload == b"last words"
+        assert await on.client.next(stream) == "END_STREAM"
+        assert await on.container.close_seen() == (1000, "")
+
+
+async def test_a_vanished_client_can_be_a_mere_disconnect(state_directory: Path) -> None:
+    async with stage(state_directory, switches=replace(UNSIGNED, client_drop="disconnect")) as on:
+        await on.open()
+        on.client.writer.transport.abort()
+        assert (await on.container.close_seen())[0] == 1006
+
+
+async def test_switched_answers_before_the_stream(state_directory: Path) -> None:
+    switches = replace(UNSIGNED, missing_endpoint="404", request_id_header="x-request", model_error_detail="absent")
+    async with serving("http://127.0.0.1:9", state_directory, switches) as server, client_of(server) as client:
+        missing = await client.open("nope")
+        assert await client.status(missing) == 404
+        assert "x-request" in client.headers(missing)
+        refused = await client.open()
+        assert await client.status(refused) == 424
+        await client.next(refused)
+        assert "OriginalMessage" not in json.loads(client.body(refused))
+
+
+async def test_extra_upgrade_headers(state_directory: Path) -> None:
+    async with stage(state_directory, switches=replace(UNSIGNED, upgrade_headers="extra")) as on:
+        await on.open()
+        assert "Origin" in on.container.requests[0].headers

@@ -3,6 +3,8 @@
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from typing import Literal
 
 from emulator.wire.eventstream import Decoder, Message, encode, encode_headers, string_header
 from emulator.wire.exceptions import BadPartError, MalformedMessageError
@@ -12,6 +14,7 @@ __all__ = [
     "CompletionState",
     "DataType",
     "EndOfInput",
+    "HeaderStyle",
     "PayloadPart",
     "encode_exception",
     "encode_part",
@@ -90,26 +93,31 @@ def _member[E: StrEnum](kind: type[E], message: Message, name: str) -> E | None:
         raise BadPartError(f"a payload part has {name} {header.value!r}; allowed is {allowed}, or no {name}") from None
 
 
-def _part_block(data_type: DataType, state: CompletionState) -> bytes:
-    return encode_headers(
-        {
-            ":message-type": string_header("event"),
-            ":event-type": string_header("PayloadPart"),
-            ":content-type": string_header("application/octet-stream"),
-            "DataType": string_header(data_type),
-            "CompletionState": string_header(state),
-        }
-    )
+HeaderStyle = Literal["always", "type-only", "padded"]
 
 
-# the four header blocks never change: building them per message costs more than the rest of the encoding
-_BLOCKS = {(kind, state): _part_block(kind, state) for kind in DataType for state in CompletionState}
+@cache  # the dozen header blocks never change: building one per message costs more than the rest of the encoding
+def _part_block(data_type: DataType, state: CompletionState, style: HeaderStyle) -> bytes:
+    headers = {
+        ":message-type": "event",
+        ":event-type": "PayloadPart",
+        ":content-type": "application/octet-stream",
+        "DataType": data_type,
+    }
+    if style != "type-only":
+        headers["CompletionState"] = state
+    if style == "padded":
+        headers["P"] = "abcdefghijklmnopqrstuvwxyz"
+    return encode_headers({name: string_header(value) for name, value in headers.items()})
 
 
-def encode_part(part: PayloadPart) -> bytes:
-    """Encode a response event. Response events are neither signed nor wrapped."""
-    key = part.data_type or DataType.BINARY, part.completion_state or CompletionState.COMPLETE
-    return encode(_BLOCKS[key], part.data)
+def encode_part(part: PayloadPart, style: HeaderStyle = "always") -> bytes:
+    """Encode a response event. Response events are neither signed nor wrapped.
+
+    ``style`` says which of the optional headers it carries (fact ``unk.response-headers``).
+    """
+    kind, state = part.data_type or DataType.BINARY, part.completion_state or CompletionState.COMPLETE
+    return encode(_part_block(kind, state, style), part.data)
 
 
 def encode_exception(kind: str, message: str, error_code: str | None = None) -> bytes:

@@ -99,30 +99,32 @@ def _invalid(member: str, value: str, constraint: str) -> RequestError:
     )
 
 
-def unknown_endpoint(name: str, account: str, known: Iterable[str]) -> RequestError:
+def unknown_endpoint(
+    name: str, account: str, known: Iterable[str], status: int = facts.integer("err.no-endpoint")
+) -> RequestError:
     """Return the error for an endpoint that is not there. SDKs lose its text, so it must also be logged."""
     names = ", ".join(sorted(known)) or "none"
     return RequestError(
-        facts.integer("err.no-endpoint"),
+        status,
         "ValidationError",
         f"Endpoint {name} of account {account} not found. (This emulator serves: {names}.)",
     )
 
 
-def model_error(variant: str, detail: str) -> RequestError:
+def model_error(variant: str, detail: str | None) -> RequestError:
     """Return the error for a container that did not accept the WebSocket.
 
-    ``detail`` says what the emulator saw; the service itself does not forward the container's answer.
+    ``detail`` says what the emulator saw; the service itself does not forward the container's answer. None leaves
+    the members out that are not known to be there (fact ``unk.424-detail``).
     """
     status = facts.integer("err.424-upgrade")
+    members: dict[str, str | int] = {"ErrorCode": "INTERNAL_FAILURE_FROM_MODEL", "OriginalStatusCode": status}
+    if detail is not None:
+        members["OriginalMessage"] = detail
+        members["LogStreamArn"] = "arn:aws:logs:local:000000000000:log-group:emulator"
     return RequestError(
         status,
         "ModelError",
         f'Received server error ({status}) from {variant} with message "Failed to establish WebSocket connection".',
-        {
-            "ErrorCode": "INTERNAL_FAILURE_FROM_MODEL",
-            "OriginalStatusCode": status,
-            "OriginalMessage": detail,
-            "LogStreamArn": "arn:aws:logs:local:000000000000:log-group:emulator",
-        },
+        members,
     )

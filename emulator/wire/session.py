@@ -4,17 +4,20 @@ Every method takes an event and returns the actions that it asks for, in order. 
 nothing is sent to either side any more; what still arrives is dropped.
 """
 
+import codecs
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from emulator import facts
+from emulator.switches import Switches
 from emulator.wire.eventstream import Decoder, Message
-from emulator.wire.exceptions import BadPartError, EventStreamError
-from emulator.wire.frames import Frame, FrameMapper, PartMapper
-from emulator.wire.parts import EndOfInput, PayloadPart, read_request_event
+from emulator.wire.exceptions import BadPartError, EventStreamError, MessageTooLargeError
+from emulator.wire.frames import Frame, FrameMapper, Opcode, PartMapper
+from emulator.wire.parts import DataType, EndOfInput, PayloadPart, read_request_event
 from emulator.wire.sigv4 import EventSignatureError
 
-__all__ = ["Action", "CloseContainer", "EndOutput", "Fail", "SendFrame", "SendPart", "Session"]
+__all__ = ["Action", "CloseContainer", "Disconnect", "EndOutput", "Fail", "Reset", "SendFrame", "SendPart", "Session"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class EndOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class Reset:
+    """End the response stream with RST_STREAM, where a switch asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class CloseContainer:
     """Start the closing handshake with the container."""
 
@@ -55,10 +63,16 @@ class CloseContainer:
     reason: str = ""
 
 
-Action = SendFrame | SendPart | Fail | EndOutput | CloseContainer
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Drop the container's connection without a Close frame, where a switch asks for it."""
 
-_MODEL = "ModelStreamError"
-_SERVICE = "InternalStreamFailure"
+
+Action = SendFrame | SendPart | Fail | EndOutput | Reset | CloseContainer | Disconnect
+
+MODEL_STREAM_ERROR = "ModelStreamError"
+INTERNAL_STREAM_FAILURE = "InternalStreamFailure"
+_KINDS = {"model-error": MODEL_STREAM_ERROR, "internal-failure": INTERNAL_STREAM_FAILURE}
 
 
 def _codes(fact_id: str) -> frozenset[int]:
@@ -66,8 +80,9 @@ def _codes(fact_id: str) -> frozenset[int]:
     return frozenset(value if isinstance(value, list) else [value])
 
 
-CLEAN_CODES = _codes("close.container-1000") | _codes("close.container-no-code")
+_DONE_CODES = _codes("close.container-1000") | _codes("close.container-no-code")
 _NO_CLOSE_FRAME = 1006
+_GOING_AWAY = 1001
 
 
 class Session:
@@ -77,57 +92,102 @@ class Session:
     :exc:`~emulator.wire.sigv4.EventSignatureError`; None where signatures are not looked at.
     """
 
-    def __init__(self, verify: Callable[[Message], None] | None = None) -> None:
+    def __init__(self, switches: Switches | None = None, verify: Callable[[Message], None] | None = None) -> None:
+        self._switches = switches or Switches()
         self._verify = verify
-        self._decoder = Decoder()
+        self._decoder = Decoder(max_payload=self._switches.max_part_bytes + _WRAPPER)
         self._to_container = FrameMapper()
         self._to_client = PartMapper()
-        self._input_ended = False
+        self._run_type: DataType | None = None
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        self.input_ended = False
+        """Whether the client has ended its side; the session may still go on."""
         self.ended = False
-        """Whether the output is over."""
+        """Whether the session is over."""
 
     # --- the client's side ---
 
     def client_data(self, data: bytes) -> list[Action]:
         """Take bytes of the request stream."""
-        if self.ended or self._input_ended:
+        if self.ended or self.input_ended:
             return []
         actions: list[Action] = []
         try:
             for message in self._decoder.feed(data):
-                if self._verify is not None:
-                    self._verify(message)
-                event = read_request_event(message)
-                if isinstance(event, EndOfInput):
-                    return actions + self._end_of_input()
-                actions.append(SendFrame(self._to_container.frame(event), event))
-        except BadPartError as error:
-            return actions + self._fail(_MODEL, str(error), "InvalidPayloadPart", facts.integer("close.client-input"))
+                actions += self._message(message)
+                if self.ended or self.input_ended:
+                    break
         except (EventStreamError, EventSignatureError) as error:
-            return actions + self._fail(_SERVICE, str(error), None, facts.integer("close.client-input"))
+            actions += self._fail(INTERNAL_STREAM_FAILURE, str(error), None, self._switches.close_code_out)
         return actions
 
     def client_end(self) -> list[Action]:
         """The client ended its side of the HTTP/2 stream."""
-        if self.ended or self._input_ended:
+        if self.ended or self.input_ended:
             return []
         try:
             self._decoder.finish()
         except EventStreamError as error:
-            return self._fail(_SERVICE, str(error), None, facts.integer("close.client-input"))
+            return self._fail(INTERNAL_STREAM_FAILURE, str(error), None, self._switches.close_code_out)
         return self._end_of_input()
 
-    def client_gone(self) -> list[CloseContainer]:
+    def client_gone(self) -> list[CloseContainer | Disconnect]:
         """The client reset its stream or lost its connection: nobody is left to talk to."""
         if self.ended:
             return []
         self.ended = True
-        return [CloseContainer(facts.integer("close.client-drop"))]
+        return [Disconnect() if self._switches.client_drop == "disconnect" else self._close()]
+
+    def grace_over(self) -> list[Action]:
+        """The time is over that the container had to answer after the end of the input."""
+        if self.ended:
+            return []
+        self.ended = True
+        return [self._close(), EndOutput()]
+
+    def _message(self, message: Message) -> list[Action]:
+        if self._verify is not None:
+            self._verify(message)
+        try:
+            event = read_request_event(message)
+            return self._end_of_input() if isinstance(event, EndOfInput) else self._part(event)
+        except BadPartError as error:
+            return self._bad_part(error)
+
+    def _part(self, part: PayloadPart) -> list[Action]:
+        switches = self._switches
+        if len(part.data) > switches.max_part_bytes:
+            raise MessageTooLargeError("a payload part", len(part.data), switches.max_part_bytes)
+        if self._to_container.open:
+            if switches.fragment_type_change == "error" and part.data_type not in (None, self._run_type):
+                raise BadPartError(f"DataType changes from {self._run_type} to {part.data_type} inside a PARTIAL run")
+        else:
+            self._run_type = part.data_type
+        if not part.data and switches.empty_part == "drop":
+            return []
+        frame = self._to_container.frame(part)
+        if switches.bad_utf8 == "error" and self._run_type is DataType.UTF8:
+            try:
+                self._utf8.decode(part.data, final=frame.fin)
+            except UnicodeDecodeError as error:
+                raise BadPartError(f"a part has DataType UTF8, but its bytes are no UTF-8: {error}") from error
+        return [SendFrame(frame, part)]
+
+    def _bad_part(self, error: BadPartError) -> list[Action]:
+        if self._switches.bad_part == "ignore":
+            return []
+        kind = _KINDS[self._switches.bad_part]
+        code = "InvalidPayloadPart" if kind == MODEL_STREAM_ERROR else None
+        return self._fail(kind, str(error), code, self._switches.close_code_out)
 
     def _end_of_input(self) -> list[Action]:
-        # no half-close: the session ends (fact close.client-input)
-        self._input_ended = self.ended = True
-        return [CloseContainer(facts.integer("close.client-input")), EndOutput()]
+        self.input_ended = True
+        if self._to_container.open and self._switches.open_fragment == "error":
+            text = "The input ended inside a run of PARTIAL parts: the COMPLETE one is missing."
+            return self._fail(MODEL_STREAM_ERROR, text, "InvalidPayloadPart", self._switches.close_code_out)
+        if self._switches.client_end == "half-close" or self._switches.client_end_grace:
+            return []
+        return self.grace_over()
 
     # --- the container's side ---
 
@@ -135,50 +195,93 @@ class Session:
         """Take a data frame of the container."""
         if self.ended:
             return []
+        if self._switches.text_error_frame == "convert" and frame.opcode is Opcode.TEXT and frame.fin:
+            members = _text_error(frame.data)
+            if members is not None:
+                return self._fail(MODEL_STREAM_ERROR, *members, self._switches.close_code_out)
         return [SendPart(self._to_client.part(frame), frame)]
 
     def container_closed(self, code: int, reason: str) -> list[Action]:
         """The container sent a Close frame (1005: without a code); the answer to it is the WebSocket layer's job."""
         if self.ended:
             return []
-        if code in CLEAN_CODES and not self._to_client.open:
+        unfinished = self._to_client.open
+        if code in _DONE_CODES and self._switches.close_1000 == "clean" and not unfinished:
             self.ended = True
             return [EndOutput()]
+        if self._switches.close_error_format == "generic":
+            return self._fail(MODEL_STREAM_ERROR, "Model container closed the connection.", None)
         message = reason or f"The container closed the WebSocket with code {code}."
-        if self._to_client.open:
+        if unfinished:
             message = f"{message} It left a fragmented message unfinished."
-        return self._fail(_MODEL, message, str(code))
+        return self._fail(MODEL_STREAM_ERROR, message, str(code))
 
     def container_lost(self, what: str) -> list[Action]:
         """The container's connection ended without a Close frame; ``what`` says what was seen of it."""
         if self.ended:
             return []
-        return self._fail(
-            _MODEL,
+        if self._switches.crash_error == "clean":
+            self.ended = True
+            return [EndOutput()]
+        kind = _KINDS[self._switches.crash_error]
+        text = (
             f"The container dropped the connection without a Close frame ({what}). "
-            "Usually its handler raised an exception: look at the container's log.",
-            str(_NO_CLOSE_FRAME),
+            "Usually its handler raised an exception: look at the container's log."
         )
+        return self._fail(kind, text, str(_NO_CLOSE_FRAME) if kind == MODEL_STREAM_ERROR else None)
 
     def container_silent(self, misses: int) -> list[Action]:
         """The container left the last pings unanswered."""
         if self.ended:
             return []
-        return self._fail(
-            _MODEL,
+        if self._switches.ping_miss_end == "clean":
+            return self.grace_over()
+        text = (
             f"The container answered none of the last {misses} pings, so the connection was closed. "
-            "Its event loop is blocked, or nothing reads its WebSocket.",
-            "PingTimeout",
-            facts.integer("close.client-input"),
+            "Its event loop is blocked, or nothing reads its WebSocket."
         )
+        return self._fail(MODEL_STREAM_ERROR, text, "PingTimeout", self._switches.close_code_out)
+
+    # --- the service itself ---
+
+    def limit_exceeded(self, message: str) -> list[Action]:
+        """The session lasted too long, or was idle for too long."""
+        if self.ended:
+            return []
+        match self._switches.max_duration_end:
+            case "clean":
+                return self.grace_over()
+            case "reset":
+                self.ended = True
+                return [self._close(), Reset()]
+            case end:
+                code = "SessionLimit" if end == "model-error" else None
+                return self._fail(_KINDS[end], message, code, self._switches.close_code_out)
 
     def service_failed(self, message: str) -> list[Action]:
         """The emulator itself cannot go on (a fault of its own, or its shutdown)."""
         if self.ended:
             return []
-        return self._fail(_SERVICE, message, None, 1001)
+        return self._fail(INTERNAL_STREAM_FAILURE, message, None, _GOING_AWAY)
+
+    def _close(self) -> CloseContainer:
+        return CloseContainer(self._switches.close_code_out)
 
     def _fail(self, kind: str, message: str, error_code: str | None, close: int | None = None) -> list[Action]:
         self.ended = True
         closing = [CloseContainer(close)] if close is not None else []
         return [*closing, Fail(kind, message, error_code), EndOutput()]
+
+
+# what signing and inner headers add to a part's own bytes, with room for a large padding
+_WRAPPER = 128 * 1024 + 1024
+
+
+def _text_error(data: bytes) -> tuple[str, str | None] | None:
+    """Return message and code of a text frame shaped as an error of the model (fact ``unk.text-error``)."""
+    try:
+        body = json.loads(data)
+        error = body["ModelStreamError"]
+        return str(error.get("Message", "")), error.get("ErrorCode")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
