@@ -12,6 +12,7 @@ from pathlib import Path
 from emulator import facts
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
+from emulator.fidelity import fidelity_page
 from emulator.server import PortInUseError, Server
 from emulator.switches import Switches, switches
 from emulator.trace import SessionTrace, TraceEntry
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     modes.add_argument("--lenient", action="store_true", help="no limit on accepting the WebSocket")
     _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
+    table.add_argument("--markdown", action="store_true", help="as the page docs/fidelity.md")
     table.set_defaults(run=_facts)
     return parser
 
@@ -146,7 +148,10 @@ def _print_entry(trace: SessionTrace, entry: TraceEntry) -> None:
     print(f"{trace.request_id[:8]} {entry}", flush=True)
 
 
-def _facts(_: argparse.Namespace) -> int:
+def _facts(options: argparse.Namespace) -> int:
+    if options.markdown:
+        print(fidelity_page(), end="")
+        return 0
     for fact in facts.table().values():
         confirmed = f", confirmed on live AWS {fact.confirmed}" if fact.confirmed else ""
         value = f" = {fact.value}" if fact.value is not None else ""

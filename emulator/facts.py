@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import resources
+from typing import Any
 
-__all__ = ["Confidence", "Fact", "UnknownFactError", "get", "integer", "seconds", "table", "text"]
+__all__ = ["Confidence", "Fact", "UnknownFactError", "get", "integer", "not_reproduced", "seconds", "table", "text"]
 
 
 class Confidence(StrEnum):
@@ -58,8 +59,8 @@ class UnknownFactError(LookupError):
 @cache
 def table() -> dict[str, Fact]:
     """Return all facts by id, in the order of the file."""
-    raw = tomllib.loads(resources.files("emulator").joinpath("facts.toml").read_text("utf-8"))
-    sources = raw.pop("sources")
+    raw = _file()
+    sources = raw["sources"]
     return {
         fact_id: Fact(
             id=fact_id,
@@ -71,7 +72,19 @@ def table() -> dict[str, Fact]:
             confirmed=entry.get("confirmed"),
         )
         for fact_id, entry in raw.items()
+        if fact_id not in ("sources", "not-reproduced")
     }
+
+
+def not_reproduced() -> dict[str, str]:
+    """Return what the emulator does not reproduce, with the reason."""
+    reasons: dict[str, str] = _file()["not-reproduced"]
+    return dict(reasons)
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads(resources.files("emulator").joinpath("facts.toml").read_text("utf-8"))
 
 
 def get(fact_id: str) -> Fact:

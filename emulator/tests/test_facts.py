@@ -1,9 +1,11 @@
 import datetime
 import re
+from pathlib import Path
 
 import pytest
 
 from emulator import facts
+from emulator.fidelity import fidelity_page
 
 
 def test_every_fact_is_whole() -> None:
@@ -33,3 +35,8 @@ def test_a_fact_prints_with_its_source_and_how_sure_we_are() -> None:
     assert str(facts.get("ping.interval")).startswith(
         "SageMaker sends a WebSocket Ping every 60 s. [ping.interval, documented: https://docs.aws.amazon.com/"
     )
+
+
+def test_the_fidelity_page_is_what_the_table_gives() -> None:
+    page = Path(__file__).parents[2] / "docs" / "fidelity.md"
+    assert page.read_text("utf-8") == fidelity_page(), "stale: uv run emulator facts --markdown > docs/fidelity.md"
