@@ -13,6 +13,9 @@ from container.kokoro.messages import Utterance
 from container.kokoro.model import Model
 
 MAX_BODY = 1 << 20
+"""Bytes."""
+MAX_DISCARDED = 32 << 20
+"""Bytes of too large a body that are read all the same: a client that is still sending would miss the answer."""
 FORMATS = ("pcm", "wav")
 
 
@@ -40,11 +43,15 @@ def failure(error: RequestError) -> JSONResponse:
 
 
 async def _body(request: Request) -> bytes:
-    body = b""
+    body, size = b"", 0
     async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY:
-            raise RequestError("body_too_large", f"the body is larger than {MAX_BODY} bytes", status=413)
+        size += len(part)
+        if size <= MAX_BODY:
+            body += part
+        elif size > MAX_DISCARDED:
+            break
+    if size > MAX_BODY:
+        raise RequestError("body_too_large", f"the body is larger than {MAX_BODY} bytes", status=413)
     return body
 
 

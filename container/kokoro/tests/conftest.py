@@ -20,6 +20,7 @@ class Served:
 
     port: int
     engine: FakeEngine
+    server: str
 
 
 @pytest.fixture(params=SERVERS)
@@ -29,7 +30,7 @@ def served(request: pytest.FixtureRequest) -> Generator[Served]:
     app = create_app(lambda: speech(fake))
     with serving(app, request.param) as port:
         assert app.state.model.done.wait(20)
-        yield Served(port, fake)
+        yield Served(port, fake, request.param)
         fake.release.set()
 
 

@@ -70,12 +70,12 @@ async def test_long_text_without_punctuation_is_not_cut_off(onnx: Engine, phonem
     runs = phonemizer.read(text, british=False).runs
     assert sum(map(len, runs)) > MAX_PHONEMES
     assert all(len(run) <= MAX_PHONEMES for run in runs)
-    one, two = [seconds(await say(onnx, phonemizer, Utterance(words * count))) for count in (4, 8)]
+    one, two = [seconds(await say(onnx, phonemizer, Utterance(words * count, speed=2.0))) for count in (4, 8)]
     assert 1.6 < two / one < 2.4
 
 
 def test_the_longest_run_is_spoken(onnx: Engine) -> None:
-    assert len(onnx.synthesise("hˈɛlp " * (MAX_PHONEMES // 6), "af_heart", 2.0)) > 24_000
+    assert len(onnx.synthesise("hɛlp, " * (MAX_PHONEMES // 6), "af_heart", 2.0)) > 24_000
 
 
 async def test_a_request_leaves_the_loop_free(onnx: Engine, phonemizer: Phonemizer) -> None:
