@@ -58,6 +58,12 @@ async def answer(socket: ClientConnection) -> Answer:
             return result
 
 
+async def drain(socket: ClientConnection) -> None:
+    """Receive until the connection is closed, which raises ConnectionClosed."""
+    while True:
+        await receive(socket)
+
+
 async def ask(socket: ClientConnection, message: object) -> Answer:
     """Send a request (str and bytes as they are, anything else as JSON) and collect its answer."""
     await socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
