@@ -18,8 +18,8 @@ WORK_S = 3.5
 class BlockedPongSession(Session):
     """Session that needs a while for a long text, and is deaf until it is done."""
 
-    async def say(self, request: protocol.Say) -> None:
-        """Work without reading, then speak."""
+    async def synthesise(self, request: protocol.Say) -> bytes:
+        """Work without reading."""
         if len(request.text) > LONG_TEXT:
             transport = self.ws.scope["extensions"]["transport"]
             transport.pause_reading()
@@ -27,7 +27,7 @@ class BlockedPongSession(Session):
                 await asyncio.sleep(WORK_S)
             finally:
                 transport.resume_reading()
-        await super().say(request)
+        return await super().synthesise(request)
 
 
 speech = speech_app(BlockedPongSession)

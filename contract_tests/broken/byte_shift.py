@@ -11,9 +11,9 @@ from contract_tests.good.speech import Session, speech_app
 class ByteShiftSession(Session):
     """Session that skips one byte too many."""
 
-    def synthesise(self, request: protocol.Say) -> bytes:
+    async def synthesise(self, request: protocol.Say) -> bytes:
         """Return PCM of the right length whose first byte is missing."""
-        pcm = super().synthesise(request)
+        pcm = await super().synthesise(request)
         return (pcm[1:] + b"\0") if pcm else pcm
 
 

@@ -13,7 +13,7 @@ GAIN = 2.4  # a loud voice: the peaks reach 1.2
 class WrappingSession(Session):
     """Session whose peaks wrap around."""
 
-    def synthesise(self, request: protocol.Say) -> bytes:
+    async def synthesise(self, request: protocol.Say) -> bytes:
         """Return PCM scaled by 32768 and cast as it is."""
         samples = GAIN * tone.waveform(request.text, request.voice, request.rate, request.speed)
         return (samples * 32768).astype("<i4").astype("<i2").tobytes()

@@ -69,13 +69,13 @@ class Session:
     async def say(self, request: protocol.Say) -> None:
         """Send start, audio and complete of one request."""
         await self.control(protocol.started(request.request_id))
-        pcm = self.synthesise(request)
+        pcm = await self.synthesise(request)
         for frame in self.frames(pcm):
             await self.ws.send_bytes(frame)
             await asyncio.sleep(0)  # /ping and other sessions get their turn between two frames
         await self.control(protocol.completed(request.request_id, self.duration_s(pcm, request.rate)))
 
-    def synthesise(self, request: protocol.Say) -> bytes:
+    async def synthesise(self, request: protocol.Say) -> bytes:
         """Return the whole PCM of one request."""
         return tone.pcm16(tone.waveform(request.text, request.voice, request.rate, request.speed))
 
