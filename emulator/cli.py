@@ -5,7 +5,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,10 @@ from emulator import facts
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
 from emulator.fidelity import fidelity_page
+from emulator.recording import Recorder, Recording, RecordingError
+from emulator.replay import replay
 from emulator.server import PortInUseError, Server
+from emulator.sidecar import UpgradeRefusedError
 from emulator.switches import Switches, switches
 from emulator.trace import SessionTrace, TraceEntry
 
@@ -71,10 +74,21 @@ def _parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="every documented limit enforced (accept within 250 ms, …)"
     )
     modes.add_argument("--lenient", action="store_true", help="no limit on accepting the WebSocket")
+    up.add_argument("--record", type=Path, metavar="DIR", help="write every session to DIR/REQUEST-ID.ndjson")
     _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.add_argument("--markdown", action="store_true", help="as the page docs/fidelity.md")
     table.set_defaults(run=_facts)
+    show = commands.add_parser("show", help="print a recorded session as a wire log")
+    show.set_defaults(run=_show)
+    show.add_argument("recording", type=Path, metavar="FILE")
+    again = commands.add_parser("replay", help="send a recorded session to another container and compare the answers")
+    again.set_defaults(run=_replay)
+    again.add_argument("recording", type=Path, metavar="FILE")
+    again.add_argument(
+        "--target", required=True, metavar="URL", help="the container: http://HOST:PORT or ws://HOST:PORT"
+    )
+    again.add_argument("--paced", action="store_true", help="keep the recorded times between the messages")
     return parser
 
 
@@ -110,7 +124,7 @@ def _up(options: argparse.Namespace) -> int:
             host=options.host,
             port=options.port,
             state_directory=options.state_dir,
-            listener=_print_entry if options.log else None,
+            listener=_listener(options.log, options.record),
         )
         asyncio.run(_serve(server, options.endpoint))
     except (ValueError, StateDirectoryError, PortInUseError) as error:
@@ -142,6 +156,44 @@ def _banner(server: Server, endpoint: str) -> str:
         f"{_SNIPPET.format(endpoint=endpoint)}\n"
         "Ctrl-C stops the emulator."
     )
+
+
+def _listener(log: bool, record: Path | None) -> Callable[[SessionTrace, TraceEntry], None] | None:
+    listeners: list[Callable[[SessionTrace, TraceEntry], None]] = [
+        *([_print_entry] if log else []),
+        *([Recorder(record)] if record is not None else []),
+    ]
+    if not listeners:
+        return None
+
+    def tell(trace: SessionTrace, entry: TraceEntry) -> None:
+        for listener in listeners:
+            listener(trace, entry)
+
+    return tell
+
+
+def _show(options: argparse.Namespace) -> int:
+    try:
+        recording = Recording.load(options.recording)
+    except RecordingError as error:
+        print(f"emulator: {error}", file=sys.stderr)
+        return 2
+    print(f"session {recording.request_id}, container path {recording.target}")
+    for entry in recording.entries:
+        print(entry)
+    return 0
+
+
+def _replay(options: argparse.Namespace) -> int:
+    try:
+        recording = Recording.load(options.recording)
+        compared = asyncio.run(replay(recording, Endpoint(options.target), paced=options.paced))
+    except (RecordingError, ValueError, UpgradeRefusedError) as error:
+        print(f"emulator: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(compared.differences) or f"The same {len(compared.replayed)} answers.")
+    return 0 if compared.same else 1
 
 
 def _print_entry(trace: SessionTrace, entry: TraceEntry) -> None:

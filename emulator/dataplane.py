@@ -125,6 +125,7 @@ class DataPlane:
                 "ValidationError",
                 f"Variant {request.variant} not found for endpoint {request.endpoint}. It has {endpoint.variant}.",
             )
+        trace.container_target = request.container_target
         trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
         try:
             sidecar = await Sidecar.connect(
@@ -226,7 +227,7 @@ class _Run:
             match event:
                 case Frame():
                     if self._session.ended:
-                        self._trace.add("container", "in", "frame", f"{event} (dropped, the session is over)")
+                        self._trace.add_frame("in", event, " (dropped, the session is over)")
                     await self._perform(self._session.container_frame(event))
                 case Ping():
                     self._trace.add("container", "in", "ping", event.payload.hex())
@@ -285,11 +286,11 @@ class _Run:
                 state = f", {part.completion_state}" if part.completion_state else ""
                 size = len(part.data)
                 self._trace.add("client", "in", "part", f"{kind}{state}, {size} B {preview(part.data)}")
-                self._trace.add("container", "out", "frame", frame)
+                self._trace.add_frame("out", frame)
                 await self._sidecar.send(frame)
             case SendPart(part, frame):
                 self._limits.activity(asyncio.get_running_loop().time())
-                self._trace.add("container", "in", "frame", frame)
+                self._trace.add_frame("in", frame)
                 self._trace.add("client", "out", "part", f"{part.data_type}, {part.completion_state}")
                 async with self._output:
                     await self._stream.send(encode_part(part, self._switches.response_event_headers))

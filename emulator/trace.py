@@ -1,8 +1,10 @@
 """The wire log: what passed through one session, hop by hop, readable as it stands."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from emulator.wire.frames import Frame
 
 __all__ = ["Direction", "Hop", "SessionTrace", "TraceEntry"]
 
@@ -28,6 +30,10 @@ class TraceEntry:
     direction: Direction
     kind: Kind
     text: str
+    data: bytes | None = None
+    """The payload of a part or frame. Only a listener gets it: kept for all sessions it would fill the memory."""
+    data_type: str | None = None
+    """Of a payload: ``TEXT``, ``BINARY`` or ``CONTINUATION``, with `` FIN=0`` where more follows."""
 
     def __str__(self) -> str:
         return f"{self.at:8.3f}  {_ARROWS[self.hop, self.direction]}  {self.kind:<9} {self.text}".rstrip()
@@ -45,6 +51,8 @@ class SessionTrace:
     container_close: tuple[int, str] | None = None
     """Code and reason of the container's Close frame, None while none came."""
     container_eof_without_close: bool = False
+    container_target: str = ""
+    """Path and query of the WebSocket in the container."""
     listener: Callable[[TraceEntry], None] | None = None
     began: float = field(init=False)
 
@@ -53,12 +61,24 @@ class SessionTrace:
 
     def add(self, hop: Hop, direction: Direction, kind: Kind, text: object = "") -> None:
         """Append an event that happens now."""
-        entry = TraceEntry(self.clock() - self.began, hop, direction, kind, str(text))
+        self._append(TraceEntry(self.clock() - self.began, hop, direction, kind, str(text)))
+
+    def add_frame(self, direction: Direction, frame: Frame, note: str = "") -> None:
+        """Append a frame to or from the container, happening now."""
+        self._append(
+            TraceEntry(self.clock() - self.began, "container", direction, "frame", f"{frame}{note}"),
+            frame,
+        )
+
+    def _append(self, entry: TraceEntry, frame: Frame | None = None) -> None:
         if len(self.entries) < _MAX_ENTRIES:
             self.entries.append(entry)
         else:
             self.dropped += 1
         if self.listener is not None:
+            if frame is not None:
+                kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
+                entry = replace(entry, data=frame.data, data_type=kind)
             self.listener(entry)
 
     def lines(self) -> list[str]:

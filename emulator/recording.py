@@ -1,0 +1,123 @@
+"""Recorded sessions: newline-delimited JSON, one file a session, readable, and replayable against another container.
+
+The first line describes the session, every other one is an entry of its wire log. Credentials are in neither: the
+log holds no header of a request.
+"""
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.frames import Frame, Opcode
+
+__all__ = ["Recorder", "Recording", "RecordingError"]
+
+FORMAT = "sagemaker-bidi-session/1"
+_MAX_BYTES = 256 * 1024 * 1024
+
+
+class RecordingError(Exception):
+    """Raised when a file cannot be read as a recorded session."""
+
+
+class Recorder:
+    """Writes all sessions to files ``REQUEST-ID.ndjson`` in a directory; a listener of the emulator."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, trace: SessionTrace, entry: TraceEntry) -> None:
+        """Write one entry."""
+        # opened anew each time: the file is whole whenever somebody looks, also if the emulator is killed, and
+        # nothing has to be told when a session is over
+        with (self._directory / f"{trace.request_id}.ndjson").open("a", encoding="utf-8") as file:
+            size = file.tell()
+            if size == 0:
+                file.write(json.dumps({"format": FORMAT, "request_id": trace.request_id}) + "\n")
+            if size <= _MAX_BYTES:
+                file.write(json.dumps(_encode(entry, trace), ensure_ascii=False) + "\n")
+
+
+def _encode(entry: TraceEntry, trace: SessionTrace) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "at": round(entry.at, 6),
+        "hop": entry.hop,
+        "direction": entry.direction,
+        "kind": entry.kind,
+        "text": entry.text,
+    }
+    if entry.data is not None:
+        record["type"] = entry.data_type
+        record["size"] = len(entry.data)
+        record["data"] = base64.b64encode(entry.data).decode()
+    if entry.kind == "http" and entry.hop == "container" and entry.direction == "out":
+        record["endpoint"] = trace.endpoint
+        record["target"] = trace.container_target
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recorded session. ``target`` is path and query of the WebSocket in the container."""
+
+    request_id: str
+    target: str
+    entries: tuple[TraceEntry, ...]
+
+    @classmethod
+    def load(cls, path: Path) -> "Recording":
+        """Read a file that a :class:`Recorder` wrote.
+
+        Raises:
+            RecordingError: it cannot be read, or is no recorded session; names file and line.
+        """
+        target = ""
+        entries = []
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordingError(f"{path} cannot be read: {error}") from error
+        try:
+            head = json.loads(lines[0])
+            if head["format"] != FORMAT:
+                raise ValueError
+        except (IndexError, ValueError, KeyError, TypeError):
+            raise RecordingError(f"{path} is no recorded session: its first line is not of format {FORMAT!r}") from None
+        for number, line in enumerate(lines[1:], 2):
+            try:
+                record = json.loads(line)
+                entries.append(_decode(record))
+                target = record.get("target", target)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise RecordingError(f"{path}, line {number} is no entry of a recorded session ({error!r})") from error
+        return cls(str(head["request_id"]), target, tuple(entries))
+
+    def frames(self, direction: str) -> list[tuple[float, Frame]]:
+        """Return the frames to (``out``) or from (``in``) the container with their times."""
+        return [
+            (entry.at, _frame(entry))
+            for entry in self.entries
+            if entry.kind == "frame" and entry.direction == direction and entry.data is not None
+        ]
+
+
+def _decode(record: dict[str, Any]) -> TraceEntry:
+    data = record.get("data")
+    return TraceEntry(
+        float(record.get("at", 0.0)),
+        record.get("hop", "container"),
+        record.get("direction", "in"),
+        record["kind"],
+        str(record["text"]),
+        base64.b64decode(data, validate=True) if data is not None else None,
+        record.get("type"),
+    )
+
+
+def _frame(entry: TraceEntry) -> Frame:
+    opcode, _, unfinished = (entry.data_type or "").partition(" ")
+    return Frame(Opcode[opcode], entry.data or b"", fin=not unfinished)
