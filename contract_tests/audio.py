@@ -26,7 +26,7 @@ ROUGH = 0.6
 """Roughness of noise is about 1, of speech mostly below 0.3."""
 SMOOTHER = 4.0
 """How many times smoother the signal must be when it is read one byte further on. Kokoro speech as it should be stays
-below 2.8 in every window, fricatives included; moved by one byte its median is over 40."""
+below 2.7 in every window, fricatives included; moved by one byte its median is 37 at 24 kHz, 9 at 8 kHz."""
 SHIFTED_RUN = 3
 """Windows in a row that must agree."""
 

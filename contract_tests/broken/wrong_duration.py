@@ -1,6 +1,6 @@
 """Fault: the declared rate is not the real one. Seen in https://github.com/AreevAI/flowcat/issues/10.
 
-The constant comes from the previous voice (22,050 Hz), the samples from this one (24,000 Hz): who trusts it plays a
+The constant comes from the previous voice (22,050 Hz), the samples from this one (24,000 Hz): whoever trusts it plays a
 chipmunk, or waits for audio that has already ended.
 """
 
