@@ -1,7 +1,7 @@
 """Fault: a WAV header before each chunk. Seen in https://github.com/inworld-ai/inworld-api-examples/issues/21.
 
-Each chunk went through an encoder that makes a file of it: 44 bytes of header are a click per chunk for whoever plays raw
-PCM.
+Each chunk went through an encoder that makes a file of it: 44 bytes of header are a click per chunk for whoever plays
+raw PCM.
 """
 
 import io
