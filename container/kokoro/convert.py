@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from container.kokoro.errors import SetupError
 from container.kokoro.files import cache_directory, locked_cache, sha256_of
+from container.kokoro.kmodel import REPOSITORY, kmodel_class
 from container.kokoro.packaged import ONNX_SHA256, packaged_onnx
 from container.kokoro.vocabulary import CONFIG
 
@@ -54,7 +55,8 @@ def _convert(source: Path, target: Path, cache: Path) -> None:
     try:
         import onnx  # noqa: PLC0415  # an extra
         import torch  # noqa: PLC0415  # an extra
-        from kokoro import KModel  # noqa: PLC0415  # an extra
+
+        kmodel = kmodel_class()
     except ModuleNotFoundError as error:
         raise SetupError(
             f"Converting the packaged weights needs the package {error.name}. Install the extra 'torch'."
@@ -64,7 +66,7 @@ def _convert(source: Path, target: Path, cache: Path) -> None:
         empty = Path(scratch, "empty.pth")
         torch.save({}, empty)
         # a model without weights knows every name and shape there must be
-        wanted = KModel(repo_id="hexgrad/Kokoro-82M", config=str(CONFIG), model=str(empty)).state_dict()
+        wanted = kmodel(repo_id=REPOSITORY, config=str(CONFIG), model=str(empty)).state_dict()
         checkpoint: dict[str, dict[str, Any]] = {}
         for key, initial in wanted.items():
             part, rest = key.split(".", 1)

@@ -61,7 +61,7 @@ def decode(payload: str | bytes) -> dict[str, Any]:
     return value
 
 
-def parse(payload: str | bytes, voices: list[str]) -> Utterance | Close:
+def parse(payload: str | bytes, voices: list[str] | None) -> Utterance | Close:
     """Return what one WebSocket frame asks for. Raises RequestError, with the request's own id where it has one."""
     message = decode(payload)
     kind = message.get("type")
@@ -77,8 +77,11 @@ def parse(payload: str | bytes, voices: list[str]) -> Utterance | Close:
     return utterance(message, voices)
 
 
-def utterance(message: Mapping[str, Any], voices: list[str]) -> Utterance:
-    """Check the fields of a request; null means the default. Raises RequestError that names the field."""
+def utterance(message: Mapping[str, Any], voices: list[str] | None) -> Utterance:
+    """Check the fields of a request; null means the default. Raises RequestError that names the field.
+
+    `voices` is None while they are not known yet: then any name passes.
+    """
     request_id = known_id(message)
     try:
         return Utterance(
@@ -132,13 +135,14 @@ def _text(message: Mapping[str, Any]) -> str:
     return value
 
 
-def _voice(message: Mapping[str, Any], voices: list[str]) -> str:
+def _voice(message: Mapping[str, Any], voices: list[str] | None) -> str:
     value = message.get("voice")
     if value is None:
         return DEFAULT_VOICE
     if not isinstance(value, str):
         raise RequestError("invalid_voice", f"voice is {_shown(value)}; expected a string", field="voice")
-    check_name(value, voices)
+    if voices is not None:
+        check_name(value, voices)
     return value
 
 

@@ -66,8 +66,14 @@ class Model:
         """Engine and weights, or the stage reached."""
         return self._speech.description if self._speech else self._stage
 
-    def speech(self) -> Speech:
-        """Return the speech that is ready. Raises RequestError."""
+    @property
+    def voices(self) -> list[str] | None:
+        """Names of the voices on offer; None before they are known."""
+        return self._speech.voices if self._speech else None
+
+    def speech(self, request_id: object = "unknown") -> Speech:
+        """Return the speech that is ready. Raises RequestError for the request that needs it."""
         if self._speech is None:
-            raise RequestError("not_ready", f"{self.unready}; wait until GET /ping answers 200", status=503)
+            message = f"{self.unready}; wait until GET /ping answers 200"
+            raise RequestError("not_ready", message, request_id=request_id, status=503)
         return self._speech

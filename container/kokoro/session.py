@@ -85,7 +85,9 @@ class Session:
         """Queue one message. Raises RequestError for what must be refused at once."""
         item: Utterance | RequestError | Close
         try:
-            item = messages.parse(payload, self._model.speech().voices)
+            item = messages.parse(payload, self._model.voices)
+            if isinstance(item, Utterance):
+                self._model.speech(item.request_id)
         except RequestError as error:
             item = error
         request_id = "unknown" if isinstance(item, Close) else item.request_id
@@ -117,7 +119,7 @@ class Session:
     async def _utter(self, utterance: Utterance) -> None:
         begun = time.monotonic()
         await self._outbox.put(messages.start(utterance))
-        delivery = self._model.speech().utter(utterance)
+        delivery = self._model.speech(utterance.request_id).utter(utterance)
         # aclosing: without it, an interrupted generator would drop its waiting sentence only at garbage collection
         async with aclosing(delivery.frames()) as frames:
             async for frame in frames:

@@ -9,6 +9,7 @@ import numpy as np
 from container.kokoro import voices
 from container.kokoro.engine import threads
 from container.kokoro.errors import SetupError, SynthesisError
+from container.kokoro.kmodel import REPOSITORY, kmodel_class
 from container.kokoro.pcm import Samples
 from container.kokoro.weights import Weights
 
@@ -17,7 +18,8 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "8")
 
 try:
     import torch
-    from kokoro import KModel
+
+    KModel = kmodel_class()
 except ModuleNotFoundError as _error:
     raise SetupError(
         f"The engine torch needs the package {_error.name}, which is not installed. "
@@ -32,7 +34,7 @@ class TorchEngine:
         torch.set_num_threads(threads())
         device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            model = KModel(repo_id="hexgrad/Kokoro-82M", config=str(weights.config), model=str(weights.model))
+            model = KModel(repo_id=REPOSITORY, config=str(weights.config), model=str(weights.model))
         except Exception as error:  # unpickling, shapes, keys: whatever a wrong file leads to
             raise SetupError(f"{weights.model} is no Kokoro checkpoint that torch can load: {error}") from error
         self._model = model.to(device).eval()

@@ -6,6 +6,7 @@ from pathlib import Path
 from container.kokoro import voices
 from container.kokoro.errors import SetupError
 from container.kokoro.files import sha256_of
+from container.kokoro.kmodel import REPOSITORY
 from container.kokoro.packaged import ONNX_SHA256, packaged_onnx
 from container.kokoro.vocabulary import CONFIG
 
@@ -90,14 +91,14 @@ def _from_hub(engine: str) -> Weights:
     try:
         directory = Path(
             huggingface_hub.snapshot_download(
-                "hexgrad/Kokoro-82M",
+                REPOSITORY,
                 revision="f3ff3571791e39611d31c381e3a41a3af07b4987",
                 allow_patterns=["config.json", CHECKPOINT_NAME, "voices/a*.pt", "voices/b*.pt"],
             )
         )
     except (OSError, ValueError) as error:  # its own errors are of these kinds, offline ones too
         raise SetupError(
-            f"hexgrad/Kokoro-82M could not be fetched from the hub: {error}\nUse --weights auto for the packaged ones."
+            f"{REPOSITORY} could not be fetched from the hub: {error}\nUse --weights auto for the packaged ones."
         ) from error
     weights = _weights(directory / CHECKPOINT_NAME, directory, "hub")
     if weights.sha256 != CHECKPOINT_SHA256:

@@ -116,7 +116,8 @@ async def test_not_ready_until_loaded_and_heard_once(server: str) -> None:
             refused = await http.post("/invocations", json={"text": "x"})
             assert (refused.status_code, refused.json()["code"]) == (503, "not_ready")
             async with open_session(port) as ws:
-                assert (await ask(ws, {"text": "x"})).last["code"] == "not_ready"
+                early_answer = await ask(ws, {"text": "x", "request_id": 9})
+                assert (early_answer.last["code"], early_answer.last["request_id"]) == ("not_ready", 9)
                 may_load.set()
                 assert await asyncio.to_thread(app.state.model.done.wait, TIMEOUT_S)
                 assert (await http.get("/ping")).status_code == 200

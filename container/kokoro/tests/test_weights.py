@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -82,6 +83,30 @@ def test_two_processes_fill_one_cache(tmp_path: Path) -> None:
     outputs = [process.communicate(timeout=60)[0].strip() for process in started]
     assert outputs == [str(tmp_path / packaged.ONNX_NAME)] * 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", packaged.ONNX_NAME]
+
+
+def test_the_hub_is_pinned_and_asked_only_on_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def snapshot_download(repository: str, **_: object) -> str:
+        asked.append(repository)
+        if not (tmp_path / "voices").is_dir():
+            raise OSError("no network")
+        return str(tmp_path)
+
+    hub = ModuleType("huggingface_hub")
+    monkeypatch.setattr(hub, "snapshot_download", snapshot_download, raising=False)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    with pytest.raises(SetupError, match="could not be fetched from the hub: no network"):
+        resolve("hub", "torch")
+    voice_directory(tmp_path / "voices", "af_heart")
+    (tmp_path / weights.CHECKPOINT_NAME).write_bytes(b"checkpoint")
+    with pytest.raises(SetupError, match="expected 496dba118d1a"):
+        resolve("hub", "torch")
+    monkeypatch.setattr(weights, "CHECKPOINT_SHA256", hashlib.sha256(b"checkpoint").hexdigest())
+    found = resolve("hub", "torch")
+    assert (found.source, found.precision, found.voices) == ("hub", "fp32", tmp_path / "voices")
+    assert asked == ["hexgrad/Kokoro-82M"] * 3
 
 
 @pytest.mark.usefixtures("empty_cache")
