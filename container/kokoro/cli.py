@@ -47,7 +47,7 @@ def _fetch(settings: Settings) -> int:
 
     try:
         weights = resolve(settings.weights, settings.engine)
-    except SetupError as error:
+    except (SetupError, OSError) as error:  # OSError: a full disk
         sys.stderr.write(f"error: {error}\n")
         return 1
     sys.stdout.write(f"{weights}\nmodel: {weights.model}\nvoices: {weights.voices}\n")

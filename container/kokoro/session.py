@@ -9,7 +9,6 @@ import logging
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -100,7 +99,6 @@ class Session:
                 "queue_full",
                 f"{MAX_QUEUED} requests wait in this session already; wait for a synthesis_complete",
                 request_id=request_id,
-                status=HTTPStatus.SERVICE_UNAVAILABLE,
             )
         self._inbox.put_nowait(item)
 

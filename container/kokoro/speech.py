@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future
 from typing import Protocol
 
@@ -87,14 +87,22 @@ class Speech:
         """Begin to speak `utterance`. Nothing is computed before its frames are asked for."""
         return Delivery(self, utterance)
 
-    def submit(self, text: str, utterance: Utterance) -> Future[tuple[Samples, int]]:
-        """Queue one piece of `utterance`. Raises RequestError when too much is queued already."""
+    def submit(self, text: str, utterance: Utterance, *, admitted: bool) -> Future[tuple[Samples, int]]:
+        """Queue one piece of `utterance`. Raises RequestError when too much is queued and it is not `admitted` yet."""
         try:
-            return self._worker.submit(lambda: self._speak_piece(text, utterance.voice, utterance.speed))
+            return self._worker.submit(
+                lambda: self._speak_piece(text, utterance.voice, utterance.speed), admitted=admitted
+            )
         except OverloadedError as error:
             raise RequestError(
                 "overloaded", f"{error}; try again later", request_id=utterance.request_id, status=503
             ) from error
+
+
+def _slices(samples: Samples) -> Iterator[Samples]:
+    """Yield 250 ms at a time: converting the rate of a whole sentence would hold up the event loop."""
+    for start in range(0, len(samples), MODEL_RATE // 4):
+        yield samples[start : start + MODEL_RATE // 4]
 
 
 class Delivery:
@@ -121,22 +129,23 @@ class Delivery:
         rate = self._utterance.sample_rate
         resampler = None if rate == MODEL_RATE else Resampler(rate)
         waiting = iter(pieces(self._utterance.text))
-        job = self._submit(next(waiting, None))
+        job = self._submit(next(waiting, None), admitted=False)
         try:
             while job is not None:
                 samples, unspoken = await self._result(job)
                 self.unspoken += unspoken
-                job = self._submit(next(waiting, None))
-                for frame in self._framer.frames(resampler.feed(samples) if resampler else samples):
-                    yield frame
+                job = self._submit(next(waiting, None), admitted=True)
+                for part in _slices(samples) if resampler else (samples,):
+                    for frame in self._framer.frames(resampler.feed(part) if resampler else part):
+                        yield frame
             for frame in self._framer.frames(resampler.flush()) if resampler else ():
                 yield frame
         finally:
             if job is not None:
                 job.cancel()
 
-    def _submit(self, text: str | None) -> Future[tuple[Samples, int]] | None:
-        return None if text is None else self._speech.submit(text, self._utterance)
+    def _submit(self, text: str | None, *, admitted: bool) -> Future[tuple[Samples, int]] | None:
+        return None if text is None else self._speech.submit(text, self._utterance, admitted=admitted)
 
     async def _result(self, job: Future[tuple[Samples, int]]) -> tuple[Samples, int]:
         try:

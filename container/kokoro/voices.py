@@ -45,7 +45,7 @@ class Voices:
 def check_name(voice: str, names: list[str]) -> None:
     """Raise RequestError with the nearest names when `voice` is not on offer."""
     if voice not in names:
-        near = difflib.get_close_matches(voice.lower(), names, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(voice[:40].lower(), names, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join(near)}?" if near else f"On offer: {', '.join(names)}."
         raise RequestError("unknown_voice", f"voice {voice[:40]!r} is not on offer. {hint}", field="voice")
 

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 
 MAX_WAITING = 64
-"""A session waits with one sentence at a time, so this many sessions may speak at once."""
+"""A request waits with one sentence at a time, so about this many may be spoken at once."""
 
 
 class OverloadedError(Exception):
@@ -23,10 +23,13 @@ class Worker:
         # a daemon: a sentence in native code cannot be stopped, and must not hold up the end of the process
         threading.Thread(target=self._work, name="synthesis", daemon=True).start()
 
-    def submit[Result](self, job: Callable[[], Result]) -> Future[Result]:
-        """Queue `job`. A future that is cancelled before its turn is skipped. Raises OverloadedError."""
+    def submit[Result](self, job: Callable[[], Result], *, admitted: bool = False) -> Future[Result]:
+        """Queue `job`. A future that is cancelled before its turn is skipped.
+
+        Raises OverloadedError when too many wait, unless `admitted`: what was begun must not be refused half-way.
+        """
         with self._lock:
-            if self._waiting >= MAX_WAITING:
+            if self._waiting >= MAX_WAITING and not admitted:
                 raise OverloadedError(f"{self._waiting} sentences wait already")
             self._waiting += 1
         future: Future[Result] = Future()

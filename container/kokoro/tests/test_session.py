@@ -12,7 +12,7 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 
-from container.kokoro import outbox, session
+from container.kokoro import outbox, session, worker
 from container.kokoro.model import Model
 from container.kokoro.tests.client import TIMEOUT_S, Answer, answer, ask, control, receive
 from container.kokoro.tests.conftest import Served
@@ -157,6 +157,20 @@ async def test_a_full_queue_refuses_and_the_session_lives(served: Served) -> Non
         for number in range(session.MAX_QUEUED):
             assert_good(await answer(ws), number)
         assert_good(await ask(ws, GOOD))
+
+
+async def test_overload_is_refused_at_the_start_only(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "MAX_WAITING", 1)
+    async with open_session(served.port) as one, open_session(served.port) as two, open_session(served.port) as three:
+        await one.send('{"text": "hold. Then more. And more."}')
+        assert await asyncio.to_thread(served.engine.holding.wait, TIMEOUT_S)
+        await two.send(json.dumps(GOOD))
+        assert (await control(two))["type"] == "synthesis_start"
+        refused = await ask(three, {"text": "x", "request_id": 3})
+        assert (refused.last["code"], refused.last["request_id"]) == ("overloaded", 3)
+        served.engine.release.set()
+        assert (await answer(one)).kinds == ["synthesis_start", "synthesis_complete"]
+        assert_good(await ask(three, GOOD))
 
 
 async def test_pings_and_the_loop_stay_free_while_the_model_works(served: Served) -> None:

@@ -1,5 +1,6 @@
 # ruff: noqa: RUF001  # phonetic and CJK symbols are what is tested
 import re
+import time
 
 import pytest
 
@@ -44,6 +45,13 @@ def test_pieces_lose_nothing_and_stay_short(text: str) -> None:
     parts = pieces(text)
     assert "".join(parts) == text
     assert all(0 < len(part) <= MAX_CHARS for part in parts)
+
+
+@pytest.mark.parametrize("text", ["." * 20_000 + "x", ".)" * 10_000, "," + ")" * 19_999, "Mr. " * 5_000, "—" * 20_000])
+def test_the_longest_texts_are_cut_before_anyone_waits(text: str) -> None:
+    begun = time.process_time()
+    pieces(text)
+    assert time.process_time() - begun < 0.25  # it happens on the event loop
 
 
 def test_long_sentences_are_cut_at_clauses_then_at_words() -> None:

@@ -44,8 +44,9 @@ def test_too_many_are_refused_and_room_comes_back() -> None:
     waiting = [worker.submit(lambda: None) for _ in range(MAX_WAITING)]
     with pytest.raises(OverloadedError):
         worker.submit(lambda: None)
+    begun_before = worker.submit(lambda: None, admitted=True)
     gate.set()
-    for future in (first, *waiting):
+    for future in (first, *waiting, begun_before):
         future.result(20)
     worker.submit(lambda: None).result(20)
 
