@@ -76,7 +76,7 @@ class Http2Stream:
         self._chunks: collections.deque[tuple[bytes, int]] = collections.deque()
         self._owed = 0
         self._arrived = asyncio.Event()
-        self._sendable = asyncio.Event()
+        self._stream_window = asyncio.Event()
         self._input_ended = False
         self._output_ended = False
         self._gone: str | None = None
@@ -114,21 +114,32 @@ class Http2Stream:
             ClientGoneError: the client reset the stream or lost the connection.
         """
         view = memoryview(data)
-        h2 = self._connection.h2
+        connection = self._connection
         while view:
+            # one frame a turn: the streams of a connection share its window, and whoever sends much must not take
+            # all of it from the others
+            async with connection.turn:
+                size = await self._room(len(view))
+                if size:
+                    connection.h2.send_data(self.id, view[:size])
+                    connection.flush()
+                    view = view[size:]
+                    continue
+            await self._stream_window.wait()
+
+    async def _room(self, wanted: int) -> int:
+        """Wait for the socket and the connection's window; return 0 where the stream's own window is closed."""
+        connection = self._connection
+        while True:
             self._raise_if_gone()
-            if not self._connection.writable.is_set():
-                await self._connection.writable.wait()
-                continue
-            size = min(h2.local_flow_control_window(self.id), h2.max_outbound_frame_size, len(view))
-            if size <= 0:
-                self._connection.flush()
-                self._sendable.clear()
-                await self._sendable.wait()
-                continue
-            h2.send_data(self.id, view[:size])
-            view = view[size:]
-        self._connection.flush()
+            window = connection.h2.local_flow_control_window(self.id)
+            if connection.writable.is_set() and window > 0:
+                return min(window, connection.h2.max_outbound_frame_size, wanted)
+            if connection.writable.is_set() and connection.h2.outbound_flow_control_window > 0:
+                self._stream_window.clear()
+                return 0
+            connection.changed.clear()
+            await connection.changed.wait()
 
     def end(self) -> None:
         """End the response with END_STREAM.
@@ -176,11 +187,11 @@ class Http2Stream:
         """The client is gone."""
         self._gone = why
         self._arrived.set()
-        self._sendable.set()
+        self._stream_window.set()
 
     def window_opened(self) -> None:
         """The client may have room again."""
-        self._sendable.set()
+        self._stream_window.set()
 
     def release(self) -> None:
         """Give back the window of everything unread: the connection's window is shared with all other streams."""
@@ -212,6 +223,10 @@ class Http2Connection(asyncio.Protocol):
         self._socket: socket.socket | None = None
         self.writable = asyncio.Event()
         self.writable.set()
+        self.turn = asyncio.Lock()
+        """Held while a stream sends one frame; first come, first served."""
+        self.changed = asyncio.Event()
+        """Set when the connection's window or the socket may have room again."""
         self.h2 = _TolerantConnection(H2Configuration(client_side=False, header_encoding=None))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -261,6 +276,7 @@ class Http2Connection(asyncio.Protocol):
         """Tell all streams."""
         self._peers.discard(self)
         self.writable.set()
+        self.changed.set()
         self._lose_all("connection lost" if exc is None else f"connection lost: {exc}")
 
     def pause_writing(self) -> None:
@@ -270,6 +286,7 @@ class Http2Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The client reads again."""
         self.writable.set()
+        self.changed.set()
 
     def flush(self) -> None:
         """Write what ``h2`` has ready."""
@@ -297,6 +314,7 @@ class Http2Connection(asyncio.Protocol):
     def _lose_all(self, why: str) -> None:
         for stream in self._streams.values():
             stream.lose(why)
+        self.changed.set()
 
     def _take(self, event: Event) -> None:
         match event:
@@ -310,7 +328,9 @@ class Http2Connection(asyncio.Protocol):
             case StreamReset():
                 if (stream := self._stream(event.stream_id)) is not None:
                     stream.lose(f"client reset the stream ({event.error_code!s})")
+                    self.changed.set()
             case WindowUpdated() | RemoteSettingsChanged():
+                self.changed.set()
                 for stream in self._streams.values():
                     stream.window_opened()
             case ConnectionTerminated():

@@ -128,6 +128,10 @@ class RawClient:
     def body(self, stream_id: int) -> bytes:
         return self._streams[stream_id].body
 
+    def received(self, stream_id: int) -> int:
+        """Return how many bytes have come on a stream."""
+        return len(self._streams[stream_id].body)
+
     async def _read(self) -> None:
         while data := await self.reader.read(65536):
             for happened in self.h2.receive_data(data):

@@ -553,3 +553,25 @@ async def test_extra_upgrade_headers(state_directory: Path) -> None:
     async with stage(state_directory, switches=replace(UNSIGNED, upgrade_headers="extra")) as on:
         await on.open()
         assert "Origin" in on.container.requests[0].headers
+
+
+async def test_sessions_of_one_connection_share_its_window_fairly(state_directory: Path) -> None:
+    async def flood_or_echo(connection: ServerConnection) -> None:
+        if await connection.recv() == b"flood":
+            while True:
+                await connection.send(bytes(60_000))
+        async for message in connection:
+            await connection.send(message)
+
+    async with stage(state_directory, flood_or_echo) as on:
+        floods = [await on.open() for _ in range(3)]
+        last = await on.open()
+        for stream in floods:
+            await on.client.send(stream, event(b"flood"))
+            await on.client.message(stream)
+        await on.client.send(last, event(b"echo"))
+        for number in range(20):
+            await on.client.send(last, event(b"%d" % number))
+            assert (await on.client.message(last)).payload == b"%d" % number
+        counts = [on.client.received(stream) for stream in floods]
+        assert min(counts) > max(counts) / 3
