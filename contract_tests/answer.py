@@ -1,13 +1,14 @@
 """Reading a container's answer: what is control, what is audio, and when it is over.
 
-The rule: a payload is control only if the *whole* of it parses as a JSON object; PCM that begins with ``{`` stays audio.
-A container that breaks the rule (control cut into pieces, or glued to audio) is still understood here, and the way it
-broke the rule is kept, so that one check can complain about it and the others can go on.
+The rule: a payload is control only if the *whole* of it parses as a JSON object; PCM that begins with ``{`` stays
+audio. A container that breaks the rule (control cut into pieces, or glued to audio) is still understood here, and how
+it broke the rule is kept, so that one check can complain about it and the others can go on.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from contract_tests.client import Ended, Failed, Part, Silence
@@ -24,7 +25,7 @@ _LONGEST_CONTROL = 65_536
 def json_object(payload: bytes) -> dict[str, object] | None:
     """Return the JSON object that the *whole* payload is, None if it is anything else."""
     # cheap refusal first: a second of PCM must not go through a JSON parser
-    if not payload.lstrip()[:1] == b"{" or len(payload) > _LONGEST_CONTROL:
+    if payload.lstrip()[:1] != b"{" or len(payload) > _LONGEST_CONTROL:
         return None
     try:
         value = json.loads(payload)
@@ -84,7 +85,7 @@ class Answer:
     def longest_gap(self) -> float:
         """The longest wait for a part, the first one included; seconds."""
         times = [self.sent_at, *(part.at for part in self.parts)]
-        return max((after - before for before, after in zip(times, times[1:], strict=False)), default=0.0)
+        return max((after - before for before, after in pairwise(times)), default=0.0)
 
     def describe(self) -> str:
         """Say in one sentence what came back."""

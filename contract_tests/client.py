@@ -1,7 +1,7 @@
 """The client of all checks: the official AWS SDK, unmodified, one object per session.
 
-Every way in which a session can go is an outcome (:class:`Part`, :class:`Ended`, :class:`Failed`, :class:`Silence`), never
-an exception out of the SDK.
+Every way in which a session can go is an outcome (:class:`Part`, :class:`Ended`, :class:`Failed`, :class:`Silence`),
+never an exception out of the SDK.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The session failed. ``kind`` is the SDK's exception, ``code`` its error code (for a refused upgrade the HTTP status)."""
+    """The session failed. ``kind`` is the name of the SDK's exception, ``code`` the error code that it carries."""
 
     at: float
     kind: str
@@ -172,7 +172,8 @@ class Session:
     async def end_input(self) -> None:
         """End the client's side of the stream, as a client does that is done."""
         if self._stream is not None and not self._stream.input_stream.closed:
-            self.note("the client ends its input")
+            if self.over is None:
+                self.note("ends its input")
             with suppress(Exception):  # closing a stream that has already gone is not an event
                 async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                     await self._stream.input_stream.close()

@@ -12,7 +12,7 @@ _EXCERPT = 120
 
 
 class Conversation:
-    """Speaks with a container through one session. ``patience`` is the silence, in seconds, that counts as no answer."""
+    """Speaks with a container through one session. ``patience``: silence, in seconds, that counts as no answer."""
 
     def __init__(self, session: Session, profile: Profile, patience: float, data_type: str | None) -> None:
         self.session = session

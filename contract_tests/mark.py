@@ -43,7 +43,7 @@ class AnyReplyMark:
     """The first reply, whatever it holds, is the whole answer."""
 
     def matches(self, body: object, request_id: str) -> bool:  # noqa: ARG002 - the same shape as JsonMark.matches
-        """Tell no reply from another: that one came at all is the end, and :class:`~contract_tests.answer.Reader` sees it."""
+        """Tell no reply from another: that one came at all is the end."""
         return False
 
     def __str__(self) -> str:

@@ -10,11 +10,12 @@ __all__ = ["render", "summary_line"]
 
 _WIDTH = 110
 _INDENT = "    "
+_BAD = frozenset({Status.FAIL, Status.WARN})
 
 
 def summary_line(verdict: Verdict) -> str:
     """Return one line for the table at the end of a run."""
-    head = f"{verdict.status:<4}  {verdict.id:<5} {verdict.name:<24} {verdict.level:<6} {verdict.seconds:6.1f} s"
+    head = f"{verdict.status:<4}  {verdict.id:<5} {verdict.name:<26} {verdict.level:<6} {verdict.seconds:6.1f} s"
     return f"{head}  {_first_sentence(verdict.worst.observed)}"
 
 
@@ -28,19 +29,22 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield f"behaviour {verdict.behaviour.status}, closing behaviour {verdict.closing.status}"
     yield ""
     yield from _section("At stake", verdict.stake)
-    for title, finding in (("behaviour", verdict.behaviour), ("closing behaviour", verdict.closing)):
-        if finding.status in {Status.FAIL, Status.WARN}:
-            yield from _finding(title, finding)
+    main = verdict.behaviour if verdict.behaviour.status in _BAD else verdict.closing
+    if main.status in _BAD:
+        yield from _section("Sent", main.sent)
+        yield from _section("Expected", main.expected)
+        yield from _section("Seen", main.observed)
+    if main is verdict.behaviour and verdict.closing.status in _BAD:
+        both = f"expected: {verdict.closing.expected}\nseen: {verdict.closing.observed}"
+        yield from _section(f"Closing behaviour ({verdict.closing.status})", both)
     yield from _why(verdict)
+    yield from _remedy(main)
     if verdict.log:
         yield "Wire log (seconds, hop, what)"
         yield from (f"{_INDENT}{line}" for line in verdict.log)
 
 
-def _finding(title: str, finding: Finding) -> Iterator[str]:
-    yield from _section("Sent", finding.sent)
-    yield from _section("Expected", finding.expected)
-    yield from _section(f"Seen ({title} {finding.status})", finding.observed)
+def _remedy(finding: Finding) -> Iterator[str]:
     if finding.causes:
         yield "Probable cause" + ("s, the likeliest first" if len(finding.causes) > 1 else "")
         for number, cause in enumerate(finding.causes, 1):
@@ -48,9 +52,8 @@ def _finding(title: str, finding: Finding) -> Iterator[str]:
             yield from _wrapped(cause, _INDENT + mark, _INDENT + " " * len(mark))
         yield ""
     if finding.fix is not None:
-        yield from _section("Fix", finding.fix.text, gap=not finding.fix.after)
+        yield from _section("Fix", finding.fix.text)
         if finding.fix.after:
-            yield ""
             yield from (f"{_INDENT}- {line}" for line in finding.fix.before.splitlines())
             yield from (f"{_INDENT}+ {line}" for line in finding.fix.after.splitlines())
             yield ""
@@ -67,13 +70,13 @@ def _why(verdict: Verdict) -> Iterator[str]:
     yield ""
 
 
-def _section(title: str, text: str, *, gap: bool = True) -> Iterator[str]:
-    if text:
-        yield title
-        for paragraph in text.splitlines():
-            yield from _wrapped(paragraph, _INDENT, _INDENT)
-        if gap:
-            yield ""
+def _section(title: str, text: str) -> Iterator[str]:
+    if not text:
+        return
+    yield title
+    for paragraph in text.splitlines():
+        yield from _wrapped(paragraph, _INDENT, _INDENT)
+    yield ""
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:

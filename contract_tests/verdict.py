@@ -17,7 +17,7 @@ class Level(StrEnum):
 class Status(StrEnum):
     """The result of a check, or of one side of it."""
 
-    PASS = "PASS"
+    PASS = "PASS"  # noqa: S105 - a status, not a password
     WARN = "WARN"
     FAIL = "FAIL"
     NOT_APPLICABLE = "N/A"
@@ -69,7 +69,7 @@ def warned(*, sent: str, expected: str, observed: str, causes: Sequence[str] = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one check found. ``facts`` are ids of the facts table, ``log`` is the wire log, ``seconds`` the time it took."""
+    """What one check found. ``facts``: ids of the facts table; ``log``: the wire log; ``seconds``: the time it took."""
 
     id: str
     name: str

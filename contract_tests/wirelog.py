@@ -16,31 +16,38 @@ _MAX_WIDTH = 170
 def wire_log(session: Session, trace: SessionTrace | None) -> list[str]:
     """Return the log, oldest first; long runs of audio are folded.
 
-    Both clocks are the machine's monotonic one; times are given in seconds since the client opened the session.
+    Both clocks are the machine's monotonic one; times are in seconds since the client opened the session.
     """
-    lines: list[tuple[float, int, str]] = [
-        (note.at, 0, f"{note.at:8.3f}  client    {note.text}") for note in session.notes
-    ]
+    lines: list[tuple[float, int, str]] = [(note.at, 0, f"client    {note.text}") for note in session.notes]
     if trace is not None:
         shift = trace.began - session.began
         lines += [(at + shift, 1, text) for at, text in _folded(trace.entries)]
-    shown = [text if len(text) <= _MAX_WIDTH else f"{text[:_MAX_WIDTH]}…" for _, _, text in sorted(lines)]
+    shown = [_cut(f"{at:8.3f}  {text}") for at, _, text in sorted(lines, key=lambda line: line[:2])]
     if len(shown) > _MAX_LINES:
         half = _MAX_LINES // 2
         shown[half:-half] = [f"          … {len(shown) - 2 * half} more lines"]
     return shown
 
 
+def _cut(line: str) -> str:
+    return line if len(line) <= _MAX_WIDTH else f"{line[:_MAX_WIDTH]}…"
+
+
 def _folded(entries: Sequence[TraceEntry]) -> Iterator[tuple[float, str]]:
     for is_audio, group in groupby(entries, key=_is_audio):
         run = list(group)
         if is_audio and len(run) > _LONGEST_RUN:
-            head, tail = run[:2], run[-2:]
-            yield from ((entry.at, str(entry)) for entry in head)
-            yield head[-1].at, f"          … {len(run) - 4} more entries of the same kind"
-            yield from ((entry.at, str(entry)) for entry in tail)
+            left_out = f"… {len(run) - 4} more of the same kind"
+            yield from ((entry.at, _text(entry)) for entry in run[:2])
+            yield run[2].at, left_out
+            yield from ((entry.at, _text(entry)) for entry in run[-2:])
         else:
-            yield from ((entry.at, str(entry)) for entry in run)
+            yield from ((entry.at, _text(entry)) for entry in run)
+
+
+def _text(entry: TraceEntry) -> str:
+    """Return the entry without its time, which counts from another moment than the client's."""
+    return str(entry).strip().split("  ", 1)[1]
 
 
 def _is_audio(entry: TraceEntry) -> bool:

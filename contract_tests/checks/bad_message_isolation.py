@@ -30,7 +30,7 @@ while True:
 
 
 class BadMessageIsolation(Check):
-    """Malformed and unknown messages are answered with an error each; the next good request works on the same session."""
+    """Bad messages are answered with an error each; the next good request works on the same session."""
 
     id = "CT2"
     name = "bad-message-isolation"
@@ -102,9 +102,7 @@ def _bad_reply(bench: Bench, text: str, reply: Answer) -> Finding | None:
 def _session_lost(what: str, answer: Answer) -> Finding:
     outcome = answer.outcome
     if isinstance(outcome, Failed) and outcome.without_close_frame:
-        causes = (
-            "Parsing or dispatch stands outside the loop's `try`: the exception leaves the handler and the server drops the socket.",
-        )
+        causes = ("Parsing or dispatch stands outside the loop's `try`: the exception leaves the handler.",)
     elif isinstance(outcome, Ended | Failed):
         causes = ("The handler closes the session on purpose when it does not understand a message.",)
     else:
@@ -119,7 +117,7 @@ def _session_lost(what: str, answer: Answer) -> Finding:
 
 
 def _invalid_closing(outcome: Ended | Failed | None) -> Finding:
-    """Judge how the container ends the session: RFC 6455 wants 1007, and that is the server's job, not the handler's."""
+    """Judge how the session ends: RFC 6455 wants 1007, and that is the server's job, not the handler's."""
     if isinstance(outcome, Failed) and outcome.code == str(_INVALID_CODE):
         return passed(f"invalid UTF-8 in a TEXT frame is closed with {_INVALID_CODE}")
     return warned(

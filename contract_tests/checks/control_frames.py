@@ -16,7 +16,8 @@ class ControlFrames(Check):
     id = "CT23"
     name = "control-frames"
     stake = (
-        "Behind SageMaker a client tells control from audio by whether the whole part parses as a JSON object. A message that "
+        "Behind SageMaker a client tells control from audio by whether the whole part parses as a "
+        "JSON object. A message that "
         "comes in pieces, or glued to audio, is played as noise and never understood."
     )
     facts = ("frame.client-decode", "frame.one-to-one", "frame.opaque")
@@ -68,7 +69,8 @@ def _judge(answer: Answer) -> Finding | None:
             return failed(
                 sent="a good request",
                 expected=expected,
-                observed=f"a control message shares its frame with audio, so the frame as a whole does not parse: {control}",
+                observed="a control message shares its frame with audio, so the frame as a whole "
+                f"does not parse: {control}",
                 causes=("Event and first chunk are ready at once and are written as one buffer.",),
                 fix=Fix(
                     "Send the event in a TEXT message of its own, then the audio.",

@@ -12,7 +12,8 @@ __all__ = ["ExplicitClose"]
 
 _CLOSE_WITHIN_S = 2.0
 _CLOSE = Fix(
-    "Close the WebSocket yourself before the handler returns. What a server does with a handler that just returns differs: "
+    "Close the WebSocket yourself before the handler returns. What a server does with a handler that "
+    "just returns differs: "
     "uvicorn 0.54 drops the connection, older ones leave it open, hypercorn closes with 1011.",
     before='if request.get("type") == "close":\n    return',
     after='if request.get("type") == "close":\n    await websocket.close(1000)\n    return',
@@ -72,7 +73,8 @@ class ExplicitClose(Check):
         if isinstance(outcome, Silence):
             finding = failed(
                 sent=sent,
-                expected=f"the answer, or an error that says that it was given up; then the close, within {bench.bounded:.0f} s",
+                expected="the answer, or an error that says that it was given up; then the close, "
+                f"within {bench.bounded:.0f} s",
                 observed=f"{answer.describe()}; then {outcome}, and the session is still open",
                 causes=("The close message is lost while the container is busy.",),
                 fix=_CLOSE,

@@ -49,7 +49,7 @@ async def measure(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
 
 def _unanswered(profile: Profile, answer: Answer) -> Finding:
     request = profile.request.render(answer.request_id)
-    sent = f"the good request of profile {profile.name!r}, as a TEXT frame, then in a new session as a BINARY frame:\n{request}"
+    sent = f"the good request of profile {profile.name!r}, as TEXT, then in a new session as BINARY:\n{request}"
     expected = f"an answer that ends with {profile.end}"
     outcome = answer.outcome
     if isinstance(outcome, Failed) and outcome.kind == "ModelError":
@@ -58,8 +58,8 @@ def _unanswered(profile: Profile, answer: Answer) -> Finding:
             expected="HTTP 101, the upgrade is accepted",
             observed=f"the container refused the upgrade, which a caller sees as HTTP 424: {outcome.message}",
             causes=(
-                "The container has no WebSocket route at that path. SageMaker uses this path unless the caller overrides it.",
-                "Middleware or a proxy in the container turns the upgrade away (a demanded Origin or subprotocol, a trailing slash).",
+                "The container has no WebSocket route at that path, which is the one that SageMaker uses.",
+                "Middleware turns the upgrade away (a demanded Origin or subprotocol, a trailing slash).",
             ),
             fix=Fix(
                 'Serve the WebSocket at this path, or name another one with `path = "..."` in the profile.',

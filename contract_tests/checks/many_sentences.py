@@ -29,7 +29,8 @@ class ManySentences(Check):
     id = "CT7"
     name = "many-sentences-one-session"
     stake = (
-        "One connection carries a whole conversation. A container that ends it after the first utterance, or in the pause "
+        "One connection carries a whole conversation. A container that ends it after the first "
+        "utterance, or in the pause "
         "between two turns, makes the second sentence silent."
     )
     facts = ("close.persistent", "wire.one-to-one")

@@ -82,7 +82,8 @@ def _faulty(what: str, audio: AudioFormat, faults: list[PcmFault]) -> Finding:
     causes = dict.fromkeys(fault.cause for fault in faults)
     return failed(
         sent=what,
-        expected=f"signed 16-bit little-endian mono PCM at {audio.sample_rate} Hz, whole samples in every frame, nothing else",
+        expected=f"signed 16-bit little-endian mono PCM at {audio.sample_rate} Hz, whole samples in "
+        "every frame, nothing else",
         observed="\n".join(
             fault.text if fault.frame is None else f"frame {fault.frame}: {fault.text}" for fault in faults[:5]
         ),

@@ -9,7 +9,8 @@ __all__ = ["PingHealth"]
 
 _TRIES_IN_SESSION = 3
 _PING = Fix(
-    "Answer /ping at once, from what is known: 200 as soon as the model is loaded, whatever the load. Keep the model off the "
+    "Answer /ping at once, from what is known: 200 as soon as the model is loaded, whatever the "
+    "load. Keep the model off the "
     "event loop.",
     before="async def ping(request):\n    async with model_lock:\n        return Response()",
     after="async def ping(request):\n    return Response(status_code=200 if model.loaded else 503)",
@@ -22,7 +23,8 @@ class PingHealth(Check):
     id = "CT24"
     name = "ping"
     stake = (
-        "SageMaker polls /ping and replaces an instance that keeps failing it, together with the conversations that made it "
+        "SageMaker polls /ping and replaces an instance that keeps failing it, together with the "
+        "conversations that made it "
         "busy. A container that calls itself sick while it works is replaced under load."
     )
     facts = ("life.ping", "life.ping-timeout", "life.ping-post", "life.ping-open-streams")

@@ -15,7 +15,8 @@ _PROMPT_S = 1.0
 _GRACE_S = 2.0
 _NEVER_CUT = 1000
 _READER = Fix(
-    "Keep one task that does nothing but read the socket, and another one that works; hold the backlog in a queue of your own.",
+    "Keep one task that does nothing but read the socket, and another one that works; hold the "
+    "backlog in a queue of your own.",
     before="async for message in websocket:\n    await synthesise(message)      # nobody reads meanwhile",
     after="async for message in websocket:\n    await backlog.put(message)     # another task takes it from there",
 )
@@ -63,7 +64,7 @@ def _judge(trace: SessionTrace) -> Finding:
     sent = f"a Ping every {_PING_EVERY_S:g} s while the container answers a long request"
     causes = (
         "Synthesis runs on the event loop: nothing else, not even the library's Pong, gets a turn.",
-        "The library answers Pings only while the application reads (aiohttp), or stops reading when its queue is full.",
+        "The library answers Pings only while the application reads (aiohttp), or while its queue has room.",
     )
     if missing or late > _GRACE_S:
         observed = f"no Pong to {len(missing)} of {len(judged)} Pings" if missing else f"a Pong took {late:.1f} s"

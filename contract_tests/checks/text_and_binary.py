@@ -12,7 +12,8 @@ from contract_tests.verdict import Finding, Fix, failed, passed, warned
 __all__ = ["TextAndBinary"]
 
 _READ_BOTH = Fix(
-    "Take the raw message and accept both kinds. Ask whether the text `is None`, not whether it is true: an empty string "
+    "Take the raw message and accept both kinds. Ask whether the text `is None`, not whether it is "
+    "true: an empty string "
     "is a valid text, uvicorn leaves the other key out and hypercorn sets it to None.",
     before="text = await websocket.receive_text()",
     after="""\
@@ -24,12 +25,15 @@ if text is None:
     text = message["bytes"].decode("utf-8")""",
 )
 _RECEIVE_TEXT_RAISES = (
-    'The handler reads with `receive_text()`. Starlette then looks up message["text"] although a BINARY frame came; under '
-    "uvicorn that key is missing, KeyError('text') leaves the handler, and uvicorn drops the connection without a Close "
+    'The handler reads with `receive_text()`. Starlette then looks up message["text"] although a '
+    "BINARY frame came; under "
+    "uvicorn that key is missing, KeyError('text') leaves the handler, and uvicorn drops the "
+    "connection without a Close "
     "frame and without a word to the caller."
 )
 _RECEIVE_TEXT_NONE = (
-    'The handler reads with `receive_text()`. Under hypercorn a BINARY frame has the key "text" too, with the value None: '
+    'The handler reads with `receive_text()`. Under hypercorn a BINARY frame has the key "text" too, '
+    "with the value None: "
     "`receive_text()` returns None, nothing is raised, and a loop that skips what is empty waits for ever."
 )
 _TEXT_BRANCH = (
@@ -45,7 +49,7 @@ _NONE_WORDS = re.compile(r"NoneType|\bNone\b|'text'|\"text\"")
 
 
 class TextAndBinary(Check):
-    """The same JSON as BINARY is answered like the one as TEXT; odd frames do no harm; control is TEXT, audio BINARY."""
+    """JSON in a BINARY frame is answered like JSON in a TEXT frame; control comes as TEXT, audio as BINARY."""
 
     id = "CT1"
     name = "text-and-binary"
@@ -87,7 +91,7 @@ class TextAndBinary(Check):
         return answer, bench.log(conversation)
 
     async def _dies_anyway(self, bench: Bench) -> bool:
-        """Tell whether any second message, or any malformed one, ends the session: CT7 and CT2 say so, not this check."""
+        """Tell whether any second or any malformed message ends the session: then CT7 or CT2 says so."""
         async with bench.connect() as conversation:
             await conversation.ask("first")
             second = await conversation.ask("second")
@@ -96,13 +100,14 @@ class TextAndBinary(Check):
 
 
 def _binary_finding(bench: Bench, answer: Answer) -> Finding | None:
-    """Return what is wrong with the answer to the BINARY frame, None if nothing is or the answer refuses it in words."""
+    """Return what is wrong with the answer to the BINARY frame, None if it is good or refuses in clear words."""
     if answer.complete:
         return None
     text = bench.profile.request.render("b")
     seconds = bench.baseline.seconds if bench.baseline else 0.0
     sent = (
-        f"one BINARY frame carrying UTF-8 JSON ({len(text.encode())} bytes), because the client set no DataType:\n{text}\n"
+        f"one BINARY frame carrying UTF-8 JSON ({len(text.encode())} bytes), because the client set "
+        f"no DataType:\n{text}\n"
         f"(the same request as a TEXT frame was answered, complete, in {seconds:.2f} s)"
     )
     expected = "the same answer as for the TEXT frame"
@@ -114,26 +119,27 @@ def _binary_finding(bench: Bench, answer: Answer) -> Finding | None:
             return None
         observed = f"an error message that does not tell the caller what to change: {message}"
         causes = (
-            "The handler reads with `receive_text()`, which returns None for a BINARY frame under hypercorn, and trips over "
-            "the None.",
+            "The handler trips over the None that `receive_text()` returns for a BINARY frame under hypercorn.",
             _TEXT_BRANCH,
         )
     elif isinstance(outcome, Failed) and outcome.without_close_frame:
         observed = (
-            f"no reply; {outcome.at - answer.sent_at:.2f} s later the container's socket was gone without a Close frame. The "
+            f"no reply; {outcome.at - answer.sent_at:.2f} s later the container's socket was gone "
+            "without a Close frame. The "
             f"caller gets {outcome}"
         )
         causes = (_RECEIVE_TEXT_RAISES, "The handler raises something else on a message without text.")
     elif isinstance(outcome, Failed):
         observed = f"no reply; the container closed the WebSocket. The caller gets {outcome}"
         causes = (
-            "The handler reads with `receive_text()`, gets None (hypercorn) and fails on it; hypercorn then closes with 1011."
+            "The handler reads with `receive_text()`, gets None (hypercorn) and fails on it; "
+            "hypercorn then closes with 1011."
             if outcome.code == "1011"
             else "The handler turns BINARY frames away on purpose; for SageMaker they are the normal case.",
             _TEXT_BRANCH,
         )
     elif isinstance(outcome, Ended):
-        observed = "no reply; the container ended the session as if all were well, so that the caller cannot tell it from success"
+        observed = "no reply; the container ended the session in order, as after a success"
     else:
         observed = f"no reply, {outcome}; the connection stays open and the caller waits"
     return failed(sent=sent, expected=expected, observed=observed, causes=causes, fix=_READ_BOTH)
@@ -165,7 +171,8 @@ def _odd_frame_kills(what: str, answer: Answer) -> Finding:
         expected="at most one error for the odd frame, then the answer to the good request",
         observed=f"the good request got {answer.describe()}",
         causes=(
-            'The handler asks whether the text is true (`if message.get("text")`) instead of whether it is None: an empty '
+            'The handler asks whether the text is true (`if message.get("text")`) instead of whether '
+            "it is None: an empty "
             "text falls into the branch for bytes, where there are none."
             if what.startswith("a TEXT")
             else "The bytes are decoded as UTF-8 or parsed as JSON outside the handler's `try`.",
@@ -182,7 +189,8 @@ def _control_as_binary(bench: Bench, answer: Answer) -> Finding | None:
         return failed(
             sent="a good request",
             expected="control messages in TEXT frames (parts with DataType UTF8), audio in BINARY frames",
-            observed=f"{len(binary)} of {len(answer.controls)} control messages came in BINARY frames, the first one: {binary[0]}",
+            observed=f"{len(binary)} of {len(answer.controls)} control messages came in BINARY "
+            f"frames, the first one: {binary[0]}",
             causes=(
                 "The message is sent with `send_bytes(json.dumps(...).encode())`.",
                 "A Node server hands a received Buffer to `ws.send()`, which makes it a binary frame.",

@@ -1,0 +1,105 @@
+"""Every check against every container that the suite is tested with: ``python -m contract_tests.matrix``.
+
+Each broken container has to fail its own check and no other MUST check, each good one has to fail none.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract_tests import broken, good, profile
+from contract_tests.bench import Bench
+from contract_tests.catalogue import CHECKS
+from contract_tests.containers import Container
+from contract_tests.launch import launched
+from contract_tests.report import render
+from contract_tests.runner import emulated, judge_all
+from contract_tests.target import Target
+from contract_tests.verdict import Level, Status, Verdict
+
+__all__ = ["Matrix", "measure"]
+
+_AT_ONCE = 6
+_STARTS_AT_ONCE = 3
+_IDLE_S = 2.5  # longer than the idle timer of the container that has one
+_START_TIMEOUT_S = 90.0
+_CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What every check said of every container; ``seconds`` is the wall time of the whole."""
+
+    rows: Sequence[tuple[Container, Sequence[Verdict]]]
+    seconds: float
+
+    def problems(self) -> Iterator[str]:
+        """Yield one text for each cell that is not what the container's registration says."""
+        for container, verdicts in self.rows:
+            failures = {verdict.id: verdict for verdict in verdicts if _fails(verdict)}
+            if container.caught_by is not None and container.caught_by not in failures:
+                yield f"{container.name}: {container.caught_by} does not catch it ({container.stands_for})"
+            for check_id, verdict in failures.items():
+                if check_id != container.caught_by:
+                    yield f"{container.name}: {check_id} fails too\n{render(verdict)}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the table: a row for each container, a column for each check."""
+        width = max(len(container.name) for container, _ in self.rows)
+        yield f"{'':{width}}  " + " ".join(f"{check.id:>5}" for check in CHECKS)
+        for container, verdicts in self.rows:
+            cells = " ".join(f"{_CELLS[verdict.status]:>5}" for verdict in verdicts)
+            yield f"{container.name:{width}}  {cells}"
+        yield f"{len(self.rows)} containers, {len(CHECKS)} checks, {self.seconds:.0f} s"
+
+
+def _fails(verdict: Verdict) -> bool:
+    return verdict.level is Level.MUST and verdict.status is Status.FAIL
+
+
+def measure(containers: Sequence[Container]) -> Matrix:
+    """Start all containers, judge them a few at a time, and end them."""
+    began = time.monotonic()
+    with ExitStack() as running:
+        with ThreadPoolExecutor(_STARTS_AT_ONCE) as starters:
+            urls = list(starters.map(lambda container: running.enter_context(_start(container)), containers))
+        addresses = {container.name: url for container, url in zip(containers, urls, strict=True)}
+        with emulated(addresses) as emulator:
+            benches = [
+                Bench(emulator, container.name, addresses[container.name], profile.load(container.profile), _IDLE_S)
+                for container in containers
+            ]
+            verdicts = asyncio.run(_judge(benches))
+    rows = list(zip(containers, verdicts, strict=True))
+    return Matrix(rows, time.monotonic() - began)
+
+
+def _start(container: Container) -> AbstractContextManager[str]:
+    return launched(Target("app", container.app, container.server), _START_TIMEOUT_S, Path.cwd())
+
+
+async def _judge(benches: Sequence[Bench]) -> list[list[Verdict]]:
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(bench: Bench) -> list[Verdict]:
+        async with slots:
+            return await judge_all(CHECKS, bench)
+
+    return await asyncio.gather(*map(one, benches))
+
+
+def main() -> int:
+    """Print the matrix; return 1 if a cell is not as it should be."""
+    matrix = measure([*broken.CONTAINERS, *good.CONTAINERS])
+    problems = list(matrix.problems())
+    sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

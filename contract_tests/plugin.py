@@ -1,0 +1,178 @@
+"""The pytest plugin: options, the target of the run, and how verdicts are shown."""
+
+import argparse
+import asyncio
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from contract_tests import profile, target
+from contract_tests.bench import Bench
+from contract_tests.catalogue import CHECKS
+from contract_tests.check import Check
+from contract_tests.launch import TargetError, launched
+from contract_tests.report import render, summary_line
+from contract_tests.runner import DEFAULT_IDLE_S, emulated, judge
+from contract_tests.verdict import Status, Verdict
+
+__all__ = ["ContractFailedError"]
+
+_ENDPOINT = "under-test"
+_EXIT_NO_TARGET = 3
+_verdicts = pytest.StashKey[list[Verdict]]()
+_target = pytest.StashKey[target.Target]()
+_profile = pytest.StashKey[profile.Profile]()
+_target_error = pytest.StashKey[TargetError]()
+
+
+class ContractFailedError(AssertionError):
+    """Raised by a contract test; its text is the verdict."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        super().__init__(render(verdict))
+
+
+class _VerdictRepr(TerminalRepr):
+    """Shows a verdict in place of a traceback."""
+
+    def __init__(self, verdict: Verdict, path: str) -> None:
+        self.text = render(verdict)
+        # read by pytest for its one-line summary of failures
+        self.reprcrash = ReprFileLocation(path, 0, verdict.worst.observed.split("\n")[0])
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the verdict; its headings stand out."""
+        for number, line in enumerate(self.text.splitlines()):
+            indented = line.startswith(" ")
+            tw.line(line, bold=not indented, red=number == 0)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the suite. ``--strict`` is pytest's own; here it also makes every SHOULD count."""
+    group = parser.getgroup("contract", "contract checks (-m contract)")
+    group.addoption(
+        "--target", metavar="TARGET", help="MODULE:APP, http://HOST:PORT, ws://HOST:PORT or image:NAME[:TAG]"
+    )
+    group.addoption(
+        "--server", metavar="SERVER", default=target.SERVERS[0], help="serves MODULE:APP: uvicorn or hypercorn"
+    )
+    group.addoption(
+        "--profile", metavar="NAME|FILE.toml", help=f"protocol to judge by: {', '.join(profile.builtin_profiles())}"
+    )
+    group.addoption("--start-timeout", metavar="SECONDS", type=_seconds, help="until /ping has to answer 200")
+    group.addoption(
+        "--idle-seconds",
+        metavar="SECONDS",
+        type=_seconds,
+        default=DEFAULT_IDLE_S,
+        help="pause that a session has to survive in CT7 (%(default)s; a real conversation pauses for a minute)",
+    )
+    group.addoption("--list-checks", action="store_true", help="print the checks and exit")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds above 0")
+    return value
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Answer ``--list-checks`` before anything is collected."""
+    if not config.getoption("list_checks"):
+        return None
+    for check in CHECKS:
+        print(f"{check.id:<5} {check.name:<26} {check.level:<6} {check.stake}")
+    return 0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options; what cannot be understood ends the run before it begins."""
+    server = config.getoption("server")
+    if server not in target.SERVERS:
+        raise pytest.UsageError(f"--server {server!r}: expected {' or '.join(target.SERVERS)}")
+    try:
+        chosen = target.parse(config.getoption("target"), server)
+        judged_by = profile.load(config.getoption("profile") or chosen.profile)
+    except target.TargetSyntaxError as error:
+        raise pytest.UsageError(str(error)) from None
+    except profile.ProfileError as error:
+        raise pytest.UsageError(f"--profile {error}") from None
+    config.stash[_target] = chosen
+    config.stash[_profile] = judged_by
+    config.stash[_verdicts] = []
+
+
+@pytest.fixture(scope="session")
+def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
+    """Start the target and put the emulator in front of it; without a target there is nothing to test."""
+    chosen = pytestconfig.stash[_target]
+    timeout = pytestconfig.getoption("start_timeout") or chosen.start_timeout
+    cwd = Path(pytestconfig.invocation_params.dir)
+    try:
+        with launched(chosen, timeout, cwd) as url, emulated({_ENDPOINT: url}) as emulator:
+            yield Bench(emulator, _ENDPOINT, url, pytestconfig.stash[_profile], pytestconfig.getoption("idle_seconds"))
+    except TargetError as error:
+        pytestconfig.stash[_target_error] = error
+        pytest.exit(f"no target: {error.problem}", returncode=_EXIT_NO_TARGET)
+
+
+@pytest.fixture
+def contract_judge(contract_bench: Bench, pytestconfig: pytest.Config) -> Callable[[Check], None]:
+    """Return what runs one check on the target of the run and raises its verdict."""
+
+    def run(check: Check) -> None:
+        strict = bool(pytestconfig.getini("strict"))
+        verdict = asyncio.run(judge(check, contract_bench)).graded(strict)
+        pytestconfig.stash[_verdicts].append(verdict)
+        if verdict.status is Status.FAIL:
+            raise ContractFailedError(verdict)
+        if verdict.status is Status.NOT_APPLICABLE:
+            pytest.skip(verdict.behaviour.observed)
+
+    return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show a verdict instead of the traceback that carried it."""
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, ContractFailedError):
+        report.longrepr = _VerdictRepr(call.excinfo.value.verdict, str(item.path))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print one line per check, and the text of warnings; failures have been printed in full."""
+    verdicts = config.stash[_verdicts]
+    if not verdicts:
+        return
+    chosen, judged_by = config.stash[_target], config.stash[_profile]
+    terminalreporter.section(f"contract: {chosen}, profile {judged_by.name}")
+    colours = {Status.PASS: "green", Status.FAIL: "red", Status.WARN: "yellow", Status.NOT_APPLICABLE: "cyan"}
+    for verdict in verdicts:
+        terminalreporter.line(summary_line(verdict), **{colours[verdict.status]: True})
+    for verdict in verdicts:
+        if verdict.status is Status.WARN:
+            terminalreporter.line("")
+            terminalreporter.line(render(verdict))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say at the very end why there was no target."""
+    error = config.stash.get(_target_error, None)
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if error is not None and isinstance(reporter, pytest.TerminalReporter):
+        reporter.section("the target", red=True)
+        reporter.line(str(error))

@@ -1,0 +1,90 @@
+"""A child process with its own process group: its last output lines are kept, and it always ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Process"]
+
+_KEPT_LINES = 400
+_STOP_TIMEOUT_S = 5.0
+
+
+class Process:
+    """A running command. Use it as a context manager: at the end the whole process group is gone.
+
+    Its own group keeps Ctrl-C away from it (so that we end it in order) and catches what it started itself.
+    """
+
+    def __init__(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.command = list(command)
+        self.began = time.monotonic()
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._child = subprocess.Popen(
+            self.command,
+            cwd=cwd,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, name="target output", daemon=True)
+        self._reader.start()
+
+    @classmethod
+    def python(cls, arguments: Sequence[str], cwd: Path) -> Self:
+        """Start this interpreter with arguments; modules of ``cwd`` can be imported."""
+        return cls([sys.executable, *arguments], cwd)
+
+    def _read(self) -> None:
+        if self._child.stdout is not None:
+            self._lines.extend(line.rstrip() for line in self._child.stdout)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, None while it runs."""
+        return self._child.poll()
+
+    def tail(self, lines: int = 20) -> list[str]:
+        """Return the last output lines, standard output and errors as they came."""
+        if self.exit_code is not None:
+            self._reader.join(1.0)  # what it wrote last is still on its way
+        return list(self._lines)[-lines:]
+
+    def stop(self) -> None:
+        """End the process group: SIGTERM, and SIGKILL for what is left of it."""
+        if self._child.poll() is None:
+            self._signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(_STOP_TIMEOUT_S)
+        self._signal(signal.SIGKILL)  # also what a leader that has gone left behind
+        self._child.wait()
+        self._reader.join(_STOP_TIMEOUT_S)
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._child.pid, number)
+        except (ProcessLookupError, PermissionError):  # PermissionError: macOS says so for a group of zombies
+            return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

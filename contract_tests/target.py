@@ -1,0 +1,101 @@
+"""Targets: what ``--target`` names, and how it is reached."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+__all__ = ["SERVERS", "Kind", "Target", "TargetSyntaxError", "parse"]
+
+Kind = Literal["kokoro", "app", "url", "image"]
+SERVERS = ("uvicorn", "hypercorn")
+_CONTAINER_PORT = 8080
+_EXPECTED = """\
+expected one of
+  MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
+  http://HOST:PORT      a container that already runs (ws://HOST:PORT means the same)
+  image:NAME[:TAG]      an image, run with the argument 'serve' and port 8080
+or leave --target out for the Kokoro container of this repository."""
+_START_TIMEOUT_S: dict[Kind, float] = {"kokoro": 180.0, "app": 30.0, "url": 10.0, "image": 300.0}
+
+
+class TargetSyntaxError(ValueError):
+    """Raised when ``--target`` cannot be understood."""
+
+    def __init__(self, text: str, problem: str) -> None:
+        self.text = text
+        self.problem = problem
+        super().__init__(text, problem)
+
+    def __str__(self) -> str:
+        return f"--target {self.text!r}: {self.problem}; {_EXPECTED}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One container to judge. ``address`` is an app, a base URL or an image, by ``kind``."""
+
+    kind: Kind
+    address: str
+    server: str = SERVERS[0]
+
+    @property
+    def profile(self) -> str:
+        """The profile to judge it by, where none is asked for."""
+        return "kokoro" if self.kind == "kokoro" else "sagemaker"
+
+    @property
+    def start_timeout(self) -> float:
+        """Seconds until the first 200 from ``/ping``, where nothing else is asked for."""
+        return _START_TIMEOUT_S[self.kind]
+
+    def __str__(self) -> str:
+        return {
+            "kokoro": "the Kokoro container of this repository",
+            "app": f"the ASGI app {self.address}, served by {self.server}",
+            "url": f"the running container at {self.address}",
+            "image": f"the image {self.address}",
+        }[self.kind]
+
+
+def parse(text: str | None, server: str = SERVERS[0]) -> Target:
+    """Return the target that ``--target`` (None: not given) names.
+
+    Raises:
+        TargetSyntaxError: the text names no target.
+    """
+    if text is None:
+        return Target("kokoro", "container.kokoro")
+    if text.startswith("image:"):
+        name = text.removeprefix("image:")
+        if not name or re.search(r"\s", name):
+            raise TargetSyntaxError(text, "there is no image name behind 'image:'")
+        return Target("image", name)
+    if "://" in text:
+        return Target("url", _base_url(text))
+    if re.fullmatch(r"[^\s:]+:\d+", text):
+        raise TargetSyntaxError(text, f"did you mean http://{text}?")
+    if text.endswith(".py") or "/" in text:
+        module = text.removesuffix(".py").strip("./").replace("/", ".").split(":")[0]
+        raise TargetSyntaxError(text, f"a module is meant, not a file; did you mean {module}:app?")
+    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", text):
+        raise TargetSyntaxError(text, "that is no target")
+    return Target("app", text, server)
+
+
+def _base_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme in {"https", "wss"}:
+        raise TargetSyntaxError(text, "SageMaker speaks plain HTTP and WebSocket with a container, so does the suite")
+    if parts.scheme not in {"http", "ws"}:
+        raise TargetSyntaxError(text, f"{parts.scheme}:// is unknown")
+    try:
+        port = parts.port or _CONTAINER_PORT
+    except ValueError:
+        raise TargetSyntaxError(text, "the port is no number from 1 to 65535") from None
+    if not parts.hostname:
+        raise TargetSyntaxError(text, "the host is missing")
+    if parts.path.strip("/") or parts.query:
+        raise TargetSyntaxError(text, "leave the path out; another path than the default one is set in a profile")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"http://{host}:{port}"
