@@ -175,10 +175,11 @@ class Reader:
         return True
 
     def _flush(self) -> None:
-        """What looked like the beginning of a control message was audio after all."""
-        for part in self._pending:
-            self._text_or_audio(part)
-        self._pending = []
+        """What looked like the beginning of a control message was none."""
+        pending, self._pending = self._pending, []
+        for part in pending:
+            if not self._glued(part):
+                self._text_or_audio(part)
 
     def _glued(self, part: Part) -> bool:
         """Find control messages that share a payload with something else."""

@@ -85,6 +85,15 @@ class Note:
     text: str
 
 
+def _without_crt_noise(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Drop one message: the CRT's own writer task finds its stream completed, which the reader has reported already.
+
+    Nobody outside the SDK can await that task (awscrt/aio/http.py, ``_set_request_body_generator``).
+    """
+    if "AWS_ERROR_HTTP_STREAM_HAS_COMPLETED" not in str(context.get("exception")):
+        loop.default_exception_handler(context)
+
+
 class Session:
     """One bidirectional stream. Make it with :meth:`open` or :meth:`Client.open`."""
 
@@ -198,6 +207,7 @@ class Client:
     @asynccontextmanager
     async def connect(cls, url: str) -> AsyncIterator["Client"]:
         """Make a client for the endpoint URL. ``SSL_CERT_FILE`` must already name the CA bundle."""
+        asyncio.get_running_loop().set_exception_handler(_without_crt_noise)
         config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
             endpoint_uri=url,
             region="us-west-2",

@@ -76,7 +76,7 @@ def parse(text: str | None, server: str = SERVERS[0]) -> Target:
     if re.fullmatch(r"[^\s:]+:\d+", text):
         raise TargetSyntaxError(text, f"did you mean http://{text}?")
     if text.endswith(".py") or "/" in text:
-        module = text.removesuffix(".py").strip("./").replace("/", ".").split(":")[0]
+        module = text.split(":")[0].removesuffix(".py").strip("./").replace("/", ".")
         raise TargetSyntaxError(text, f"a module is meant, not a file; did you mean {module}:app?")
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", text):
         raise TargetSyntaxError(text, "that is no target")

@@ -1,0 +1,98 @@
+"""Profiles: the built-in ones, good files, and errors that name the file, the key and the near miss."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contract_tests.mark import AnyReplyMark, JsonMark, SilenceMark, TextMark
+from contract_tests.profile import ProfileError, builtin_profiles, load
+
+GOOD = """
+[request]
+template = '{"say": "{text}", "id": "{id}"}'
+[reply]
+end = { json = { type = "done" } }
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    file = folder / "mine.toml"
+    file.write_text(text, "utf-8")
+    return str(file)
+
+
+def test_built_in_profiles_load() -> None:
+    assert {name: load(name).name for name in builtin_profiles()} == {"kokoro": "kokoro", "sagemaker": "sagemaker"}
+    assert isinstance(load("sagemaker").end, AnyReplyMark)
+    assert load("kokoro").id_member == "request_id"
+    assert load("kokoro").audio is not None
+
+
+def test_a_profile_is_a_few_lines(tmp_path: Path) -> None:
+    profile = load(written(tmp_path, GOOD))
+    assert profile.end == JsonMark({"type": "done"})
+    assert (profile.close, profile.audio, profile.start, profile.error) == (None, None, None, None)
+    assert profile.bad_messages[0] == "not json"
+
+
+def test_values_are_escaped_once(tmp_path: Path) -> None:
+    profile = load(written(tmp_path, GOOD))
+    text = 'She said "no\\yes" {id} \n \U0001f600'
+    assert json.loads(profile.request.render("r1", text)) == {"say": text, "id": "r1"}
+
+
+def test_plain_text_is_not_escaped(tmp_path: Path) -> None:
+    text = GOOD.replace("""'{"say": "{text}", "id": "{id}"}'""", """'say {text}'\nformat = "plain\"""")
+    assert load(written(tmp_path, text)).request.render("r1", 'a "b"') == 'say a "b"'
+
+
+def test_other_ways_to_recognise_the_end(tmp_path: Path) -> None:
+    by_text = load(written(tmp_path, GOOD.replace('json = { type = "done" }', "text = '^done'"))).end
+    assert isinstance(by_text, TextMark)
+    assert by_text.matches("done.", "r1")
+    assert not by_text.matches("not done", "r1")
+    assert load(written(tmp_path, GOOD.replace('json = { type = "done" }', "silence = 2"))).end == SilenceMark(2.0)
+
+
+def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
+    mark = JsonMark({"type": "done", "request_id": "{id}"})
+    assert mark.matches({"type": "done", "request_id": "r1", "more": 1}, "r1")
+    assert not mark.matches({"type": "done", "request_id": "r2"}, "r1")
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (("template", "tempalte"), ["request.template", "missing"]),
+        (("[reply]", "[repyl]"), ["reply", "missing"]),
+        (("end =", "ned ="), ["reply.end", "missing"]),
+        (("[reply]", "[reply]\ntimeuot = 3.0"), ["reply.timeuot", "Did you mean 'timeout'"]),
+        (("[reply]", '[reply]\ntimeout = "3"'), ["reply.timeout", "'3'", "a number"]),
+        (("[reply]", "[reply]\ntimeout = 0"), ["reply.timeout", "above 0"]),
+        (('json = { type = "done" }', 'json = { type = "done" }, silence = 1.0'), ["reply.end", "exactly one"]),
+        (('json = { type = "done" }', "text = '['"), ["reply.end.text", "regular expression"]),
+        (('"{text}"', "{text}"), ["request.template", "not JSON"]),
+        (("{text}", "text"), ["request.template", "{text}"]),
+        (("[reply]", 'voices = ["a"]\n[reply]'), ["request.voices", "{voice}"]),
+        (("[reply]", "sentences = [1]\n[reply]"), ["request.sentences[0]", "a string"]),
+        (("[request]", '[audio]\nencoding = "mp3"\nsample_rate = 1\n[request]'), ["audio.encoding", "pcm16"]),
+        (("[request]", '[close]\nmessage = "bye"\ncode = 7\n[request]'), ["close.code", "1000"]),
+        (("[request]", "[request"), ["not TOML"]),
+    ],
+)
+def test_errors_name_the_file_and_the_key(tmp_path: Path, change: tuple[str, str], parts: list[str]) -> None:
+    file = written(tmp_path, GOOD.replace(*change))
+    with pytest.raises(ProfileError) as caught:
+        load(file)
+    assert all(part in str(caught.value) for part in [file, *parts]), str(caught.value)
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(ProfileError, match=r"Did you mean 'kokoro'\? Known: kokoro, sagemaker"):
+        load("kokro")
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(ProfileError, match=r"nowhere\.toml.*cannot be read"):
+        load("nowhere.toml")

@@ -1,0 +1,195 @@
+"""The command as a user runs it: pytest in a process of its own, in the user's directory."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ECHO = """
+import sys
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+
+async def ping(_):
+    return Response({ping})
+
+async def stream(ws):
+    await ws.accept()
+    while True:
+        await ws.send_text(await ws.receive_text())
+
+print("the model is loading", file=sys.stderr, flush=True)
+{more}
+app = Starlette(routes=[Route("/ping", ping), WebSocketRoute("/invocations-bidirectional-stream", stream)])
+"""
+
+
+def app(folder: Path, ping: str = "", more: str = "") -> str:
+    (folder / "mine.py").write_text(ECHO.format(ping=ping, more=more), "utf-8")
+    return "mine:app"
+
+
+def run(cwd: Path, *arguments: str, within: float = 60.0) -> tuple[int, str, float]:
+    """Return exit code, output and seconds."""
+    command = [sys.executable, "-m", "pytest", "-m", "contract", "-p", "no:cacheprovider", "--color=no"]
+    began = time.monotonic()
+    done = subprocess.run(
+        [*command, *arguments, str(ROOT / "contract_tests" / "test_contract.py")],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "150"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=within,
+        check=False,
+    )
+    return done.returncode, done.stdout, time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    ("server", "seen", "cause"),
+    [
+        ("uvicorn", ["gone without a Close frame", "closing behaviour FAIL", "1006"], "KeyError('text')"),
+        ("hypercorn", ["silence for 5.0 s"], "`receive_text()` returns None"),
+    ],
+)
+def test_a_receive_text_container_comes_out_red_by_name(server: str, seen: list[str], cause: str) -> None:
+    code, output, seconds = run(
+        ROOT,
+        "--target",
+        "contract_tests.broken.receive_text:app",
+        "--server",
+        server,
+        "--profile",
+        "kokoro",
+        "-k",
+        "CT1-",
+    )
+    words = re.sub(r"\s+", " ", output)
+    for part in [
+        "CT1 text-and-binary (MUST): FAIL",
+        "one BINARY frame carrying UTF-8 JSON",
+        "because the client set no DataType",
+        "no reply",
+        *seen,
+        "A part with DataType BINARY, or with none, becomes a BINARY frame. [documented]",
+        "https://docs.aws.amazon.com/sagemaker/latest/dg/your-algorithms-inference-code.html",
+        "1. The handler reads with `receive_text()`",
+        cause,
+        "- text = await websocket.receive_text()",
+        "+ message = await websocket.receive()",
+        "SageMaker → container frame BINARY",
+    ]:
+        assert part in words, output
+    assert code == 1
+    assert output.count("At stake") == 1
+    assert "Traceback" not in output
+    assert seconds < 20
+
+
+def test_any_container_is_judged_in_its_own_directory(tmp_path: Path) -> None:
+    code, output, _ = run(tmp_path, "--target", app(tmp_path), "-k", "CT0 or CT1- or CT8 or CT24")
+    assert code == 1, output
+    assert re.search(r"PASS +CT0 ", output)
+    assert re.search(r"FAIL +CT1 ", output)
+    assert re.search(r"N/A +CT8 .*does not say what the audio is", output)
+    assert re.search(r"WARN +CT24 .*HTTP 405", output)
+
+
+def test_strict_makes_a_should_count(tmp_path: Path) -> None:
+    code, output, _ = run(tmp_path, "--target", app(tmp_path), "--strict", "-k", "CT24")
+    assert code == 1, output
+    assert "CT24 ping (MUST): FAIL" in output
+
+
+def test_a_profile_that_does_not_fit_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(
+        """request = { template = '{"say": "{text}"}' }\nreply = { timeout = 0.5, end = { text = "^done$" } }""",
+        "utf-8",
+    )
+    code, output, _ = run(tmp_path, "--target", app(tmp_path), "--profile", "other.toml", "-k", "not CT24")
+    assert code == 1, output
+    assert "none of them was recognised as the end" in re.sub(r"\s+", " ", output)
+    assert len(re.findall(r"^FAIL +CT", output, re.MULTILINE)) == 1
+    assert output.count("no good request is answered: see CT0") >= 5
+
+
+@pytest.mark.parametrize(
+    ("more", "ping", "parts"),
+    [
+        ("raise RuntimeError('no weights')", "", ["exited with code 1", "RuntimeError: no weights"]),
+        (
+            "",
+            "status_code=503",
+            ["did not answer 200 within 4 s (HTTP 503)", "the model is loading", "--start-timeout"],
+        ),
+    ],
+)
+def test_a_target_that_does_not_come_up_is_one_error(tmp_path: Path, more: str, ping: str, parts: list[str]) -> None:
+    code, output, seconds = run(tmp_path, "--target", app(tmp_path, ping, more), "--start-timeout", "4")
+    for part in [*parts, "-m uvicorn mine:app", "what to do:"]:
+        assert part in output, output
+    assert code == 3
+    assert " failed" not in output
+    assert output.count("The target cannot be judged") == 1
+    assert seconds < 20
+
+
+def test_a_target_that_is_not_there(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"ws://127.0.0.1:{unused.getsockname()[1]}"
+        code, output, seconds = run(tmp_path, "--target", url, "--start-timeout", "1")
+    assert code == 3, output
+    assert f"{url.replace('ws', 'http')}/ping did not answer 200 within 1 s" in output
+    assert "start the container first" in output
+    assert "Traceback" not in output
+    assert seconds < 15
+
+
+def test_nothing_that_was_started_is_left(tmp_path: Path) -> None:
+    app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))")
+    code, output, _ = run(tmp_path, "--target", "mine:app", "--server", "hypercorn", "-k", "CT0")
+    assert code == 0, output
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--target", "localhost:8080"], ["did you mean http://localhost:8080?", "image:NAME[:TAG]"]),
+        (["--target", "a:b", "--server", "gunicorn"], ["--server 'gunicorn'", "uvicorn or hypercorn"]),
+        (["--profile", "kokro"], ["--profile kokro", "Did you mean 'kokoro'?"]),
+        (["--start-timeout", "-1"], ["expected seconds above 0"]),
+        (["--idle-seconds", "long"], ["expected seconds above 0"]),
+    ],
+)
+def test_bad_options_end_the_run_before_it_begins(tmp_path: Path, arguments: list[str], parts: list[str]) -> None:
+    code, output, _ = run(tmp_path, *arguments)
+    assert all(part in output for part in parts), output
+    assert code == 4
+    assert "Traceback" not in output
+
+
+def test_the_checks_can_be_listed(tmp_path: Path) -> None:
+    code, output, _ = run(tmp_path, "--list-checks")
+    assert code == 0
+    assert re.findall(r"^CT\d+", output, re.MULTILINE) == [
+        "CT0",
+        "CT1",
+        "CT2",
+        "CT6",
+        "CT7",
+        "CT8",
+        "CT11",
+        "CT23",
+        "CT24",
+    ]

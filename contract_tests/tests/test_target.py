@@ -1,0 +1,49 @@
+"""What --target may be."""
+
+import pytest
+
+from contract_tests.target import Target, TargetSyntaxError, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, Target("kokoro", "container.kokoro")),
+        ("myapp:app", Target("app", "myapp:app")),
+        ("my.package.server:make.app", Target("app", "my.package.server:make.app")),
+        ("http://127.0.0.1:8080", Target("url", "http://127.0.0.1:8080")),
+        ("ws://localhost:9000/", Target("url", "http://localhost:9000")),
+        ("http://host", Target("url", "http://host:8080")),
+        ("http://[::1]:8080", Target("url", "http://[::1]:8080")),
+        ("image:tts:1.2", Target("image", "tts:1.2")),
+        ("image:example.org:5000/tts", Target("image", "example.org:5000/tts")),
+    ],
+)
+def test_targets(text: str | None, expected: Target) -> None:
+    assert parse(text) == expected
+
+
+def test_only_our_own_container_is_judged_as_kokoro_by_default() -> None:
+    assert [parse(text).profile for text in (None, "a:b", "http://h", "image:i")] == ["kokoro", *["sagemaker"] * 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("localhost:8080", "did you mean http://localhost:8080?"),
+        ("server/main.py", "did you mean server.main:app?"),
+        ("./server.py:app", "did you mean server:app?"),
+        ("https://h:1", "plain HTTP"),
+        ("ftp://h:1", "ftp:// is unknown"),
+        ("ws://h:99999", "port"),
+        ("ws://h:1/stream", "leave the path out"),
+        ("http://", "host is missing"),
+        ("image:", "no image name"),
+        ("just words", "no target"),
+    ],
+)
+def test_what_is_no_target_says_what_is(text: str, hint: str) -> None:
+    with pytest.raises(TargetSyntaxError) as caught:
+        parse(text)
+    assert hint in str(caught.value)
+    assert "MODULE:APP" in str(caught.value)
