@@ -72,10 +72,10 @@ class Certificates:
         return files
 
     def server_context(self) -> ssl.SSLContext:
-        """Return a server's TLS context with a fresh certificate and ALPN ``h2``."""
+        """Return a server's TLS context with a fresh certificate and ALPN ``h2`` or ``http/1.1``."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2  # older SDKs negotiate no more
-        context.set_alpn_protocols([facts.text("wire.tls-alpn")])
+        context.set_alpn_protocols([facts.text("wire.tls-alpn"), "http/1.1"])
         self.issue().configure_cert(context)
         return context
 
@@ -97,7 +97,9 @@ class Certificates:
         """Return the variables that point each SDK at the emulator, with its credentials and its authority."""
         return {
             **credentials.ENVIRONMENT,
+            "AWS_ENDPOINT_URL": url,
             "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": url,
+            "AWS_CA_BUNDLE": str(self.bundle),
             "SSL_CERT_FILE": str(self.bundle),
             "NODE_EXTRA_CA_CERTS": str(self.ca),
         }

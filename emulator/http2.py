@@ -230,14 +230,9 @@ class Http2Connection(asyncio.Protocol):
         self.h2 = _TolerantConnection(H2Configuration(client_side=False, header_encoding=None))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Greet the client, or turn away one that does not speak HTTP/2."""
+        """Greet the client."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101  # what create_server gives
         self._transport = transport
-        tls = transport.get_extra_info("ssl_object")
-        if tls is not None and tls.selected_alpn_protocol() != "h2":
-            transport.write(_HTTP1_HINT)
-            transport.close()
-            return
         self._peers.add(self)
         self._socket = transport.get_extra_info("socket")
         self.h2.initiate_connection()
@@ -373,14 +368,3 @@ class Http2Connection(asyncio.Protocol):
 def _text(raw: bytes | str) -> str:
     # header bytes outside ASCII are opaque; latin-1 keeps each of them
     return raw if isinstance(raw, str) else raw.decode("latin-1")
-
-
-_HINT = (
-    b"This port speaks HTTP/2 over TLS (ALPN h2), as InvokeEndpointWithBidirectionalStream does; "
-    b"your client negotiated HTTP/1.1.\n"
-    b"Python: install aws-sdk-sagemaker-runtime-http2[awscrt] and pass transport=AWSCRTHTTPClient().\n"
-)
-_HTTP1_HINT = (
-    b"HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\nconnection: close\r\n"
-    b"content-length: " + str(len(_HINT)).encode() + b"\r\n\r\n" + _HINT
-)

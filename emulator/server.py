@@ -2,17 +2,23 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from emulator.certificates import Certificates
 from emulator.dataplane import DataPlane
 from emulator.endpoint import Endpoint
+from emulator.exchange import Exchange, answer_error
+from emulator.front import AlpnSwitch, Router
+from emulator.http1.invoke import Invoker
+from emulator.http1.server import Http1Connections
 from emulator.http2 import Http2Connection
+from emulator.registry import Registry
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.exceptions import RequestError
 
 __all__ = ["Emulator", "PortInUseError", "Server"]
 
@@ -31,6 +37,7 @@ class Server:
         switches: Switches | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
+        http_port: int | None = None,
         state_directory: Path | None = None,
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
     ) -> None:
@@ -38,38 +45,77 @@ class Server:
         self._host = host
         self._port = port
         self.certificates = Certificates.load(state_directory)
-        self.data_plane = DataPlane(endpoints, self._switches, listener)
+        self.registry = Registry(endpoints)
+        self.data_plane = DataPlane(self.registry, self._switches, listener)
+        self._invoker = Invoker(self.registry, self._switches)
+        self._router = Router(self.data_plane, self._invoker, _nothing_here)
+        self._http1 = Http1Connections(self._router.http1)
         self._connections: set[Http2Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
+        self._http_port = http_port
 
     @property
     def url(self) -> str:
         """The endpoint URL for SDKs."""
         return f"https://{self._host}:{self._port}"
 
+    @property
+    def http_url(self) -> str | None:
+        """The same over plain HTTP/1.1, for programs that take no private authority; None where it was not asked for.
+
+        Bidirectional streams need TLS: they are on :attr:`url` only.
+        """
+        return None if self._http_port is None else f"http://{self._host}:{self._http_port}"
+
     async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
         try:
-            self._server = await asyncio.get_running_loop().create_server(
-                lambda: Http2Connection(self.data_plane.serve, self._switches, self._connections),
-                self._host,
+            self._port = await self._listen(
+                loop.create_server(
+                    lambda: AlpnSwitch(self._http2_connection, self._http1.protocol),
+                    self._host,
+                    self._port,
+                    ssl=self.certificates.server_context(),
+                ),
                 self._port,
-                ssl=self.certificates.server_context(),
+                "--port",
             )
-        except OSError as error:
-            raise PortInUseError(
-                f"The emulator cannot listen on {self._host}:{self._port}: {error.strerror or error}.\n"
-                "Another emulator may be running; choose another port with --port, or 0 for any free one."
-            ) from error
-        self._port = self._server.sockets[0].getsockname()[1]
+            if self._http_port is not None:
+                self._http_port = await self._listen(
+                    loop.create_server(self._http1.protocol, self._host, self._http_port),
+                    self._http_port,
+                    "--http-port",
+                )
+        except PortInUseError:
+            await self.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
+        self._invoker.stop()
+        self._http1.close_idle()
         await self.data_plane.shut_down()
         await asyncio.gather(*(connection.shut_down() for connection in list(self._connections)))
+        await self._http1.shut_down()
+
+    async def _listen(self, starting: Coroutine[Any, Any, asyncio.Server], port: int, option: str) -> int:
+        try:
+            server = await starting
+        except OSError as error:
+            raise PortInUseError(
+                f"The emulator cannot listen on {self._host}:{port}: {error.strerror or error}.\n"
+                f"Another emulator may be running; choose another port with {option}, or 0 for any free one."
+            ) from error
+        self._servers.append(server)
+        bound: int = server.sockets[0].getsockname()[1]
+        return bound
+
+    def _http2_connection(self) -> Http2Connection:
+        return Http2Connection(self._router.http2, self._switches, self._connections)
 
 
 class Emulator:
@@ -87,9 +133,12 @@ class Emulator:
         *,
         switches: Switches | None = None,
         port: int = 0,
+        http_port: int | None = None,
         state_directory: Path | None = None,
     ) -> None:
-        self._server = Server(endpoints, switches=switches, port=port, state_directory=state_directory)
+        self._server = Server(
+            endpoints, switches=switches, port=port, http_port=http_port, state_directory=state_directory
+        )
         self._ready = threading.Event()
         self._failure: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -100,6 +149,11 @@ class Emulator:
     def url(self) -> str:
         """The endpoint URL for SDKs."""
         return self._server.url
+
+    @property
+    def http_url(self) -> str | None:
+        """The same over plain HTTP/1.1, for programs that take no private authority."""
+        return self._server.http_url
 
     @property
     def ca_bundle(self) -> Path:
@@ -149,3 +203,8 @@ class Emulator:
             self._failure = error
         finally:
             self._ready.set()
+
+
+async def _nothing_here(exchange: Exchange) -> None:
+    message = f"{exchange.method} {exchange.path} is no operation of this emulator."
+    await answer_error(exchange, RequestError(404, "UnknownOperationException", message), [])

@@ -86,6 +86,11 @@ class Switches:
     missing_endpoint: Literal["400-validation", "404"] = _switch(
         "400-validation", "err.no-endpoint", "answer for an endpoint that is not there"
     )
+    missing_label: Literal["refuse-424", "refuse-400", "hang", "allow"] = _default(
+        "unk.no-label", "what becomes of a session where the image lacks the bidirectional label"
+    )
+    invoke_body_max: int = _default("unk.invoke-size", "largest body of invoke_endpoint")
+    response_stream_max: float = _default("unk.rs-limit", "how long a response stream may take; 0 is off")
     request_id_header: str = _default("resp.request-id", "name of the response header with the request id")
     window: int = _default("unk.h2", "HTTP/2 window of one stream")
     max_streams: int = _switch(100, "unk.h2", "streams that one connection may have open")

@@ -476,7 +476,9 @@ async def test_a_client_that_speaks_http1_is_told_what_to_do(state_directory: Pa
     ):
         client = client_of(server, alpn="http/1.1")
         reader, writer = await asyncio.open_connection("127.0.0.1", client.port, ssl=client.context)
-        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        writer.write(
+            b"POST /endpoints/ep/invocations-bidirectional-stream HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
+        )
         async with asyncio.timeout(5):
             answer = await reader.read()
         writer.close()

@@ -1,0 +1,128 @@
+"""An HTTP/1.1 client for one request: towards a container, and towards the bookkeeping of the control plane."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterable, AsyncIterator
+
+import h11
+
+from emulator.http1.server import next_event
+
+__all__ = ["PeerError", "Response", "request"]
+
+
+class PeerError(Exception):
+    """Raised when the peer cannot be reached, breaks off, or does not speak HTTP."""
+
+
+class Response:
+    """A response whose head has arrived. ``headers`` have lower-case names."""
+
+    def __init__(self, protocol: h11.Connection, reader: asyncio.StreamReader, head: h11.Response) -> None:
+        self.status = head.status_code
+        self.headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in head.headers]
+        self._protocol = protocol
+        self._reader = reader
+        self._ended = False
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header."""
+        return next((value for given, value in self.headers if given == name), None)
+
+    async def receive(self) -> bytes | None:
+        """Return the next bytes of the body, None at its end.
+
+        All chunks that came with one read are joined.
+
+        Raises:
+            PeerError: the body broke off.
+        """
+        collected = b""
+        while not self._ended:
+            try:
+                event = self._protocol.next_event()
+                if event is h11.NEED_DATA:
+                    if collected:
+                        break
+                    event = await next_event(self._protocol, self._reader)
+            except h11.RemoteProtocolError as error:
+                if collected:  # first what did arrive; the error comes again with the next call
+                    break
+                raise PeerError(f"the connection broke off inside the response body ({error})") from error
+            if isinstance(event, h11.Data):
+                collected += bytes(event.data)
+            else:
+                self._ended = True
+        return collected or None
+
+    async def read(self, limit: int | None = None) -> bytes:
+        """Return the whole body, or its first ``limit`` bytes.
+
+        Raises:
+            PeerError: the body broke off.
+        """
+        body = b""
+        while (limit is None or len(body) < limit) and (data := await self.receive()) is not None:
+            body += data
+        return body[:limit]
+
+
+@contextlib.asynccontextmanager
+async def request(
+    host: str,
+    port: int,
+    method: str,
+    target: str,
+    headers: list[tuple[str, str]],
+    body: bytes | AsyncIterable[bytes] = b"",
+) -> AsyncIterator[Response]:
+    """Send one request on a connection of its own; gives the response as soon as its head is there.
+
+    The caller sets ``content-length`` for a body that is no ``bytes``.
+
+    Raises:
+        PeerError: the peer cannot be reached, breaks off, or does not speak HTTP.
+    """
+    protocol = h11.Connection(h11.CLIENT)
+    names = {name for name, _ in headers}
+    head = [*headers, *([] if "host" in names else [("host", f"{host}:{port}")])]
+    if isinstance(body, bytes) and "content-length" not in names and (body or method == "POST"):
+        head.append(("content-length", str(len(body))))
+    try:
+        reader, writer = await asyncio.open_connection(host, port)
+    except OSError as error:
+        raise PeerError(f"nothing accepts connections at {host}:{port} ({error.strerror or error})") from error
+    try:
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in head]
+        writer.write(protocol.send(h11.Request(method=method, target=target.encode("latin-1"), headers=encoded)) or b"")
+        await _send_body(protocol, writer, body)
+        yield await _head(protocol, reader)
+    finally:
+        writer.transport.abort()
+
+
+async def _send_body(
+    protocol: h11.Connection, writer: asyncio.StreamWriter, body: bytes | AsyncIterable[bytes]
+) -> None:
+    # a peer may answer and close before it has read everything: its answer counts, not the failed write
+    with contextlib.suppress(ConnectionError):
+        if isinstance(body, bytes):
+            writer.write(protocol.send(h11.Data(data=body)) or b"")
+        else:
+            async for data in body:
+                writer.write(protocol.send(h11.Data(data=data)) or b"")
+                await writer.drain()
+        writer.write(protocol.send(h11.EndOfMessage()) or b"")
+        await writer.drain()
+
+
+async def _head(protocol: h11.Connection, reader: asyncio.StreamReader) -> Response:
+    try:
+        while True:
+            event = await next_event(protocol, reader)
+            if isinstance(event, h11.Response):
+                return Response(protocol, reader, event)
+            if not isinstance(event, h11.InformationalResponse):
+                raise PeerError("the connection ended without an answer")
+    except h11.RemoteProtocolError as error:
+        raise PeerError(f"the connection ended without a valid answer ({error})") from error
