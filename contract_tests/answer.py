@@ -91,7 +91,8 @@ class Answer:
         """Say in one sentence what came back."""
         got = f"{len(self.parts)} part{'s' if len(self.parts) != 1 else ''}"
         if self.outcome == "complete":
-            return f"a complete answer ({got}, {sum(map(len, self.audio))} bytes of audio, {self.seconds:.2f} s)"
+            audio = f", {sum(map(len, self.audio))} bytes of audio" if self.audio else ""
+            return f"a complete answer ({got}{audio}, {self.seconds:.2f} s)"
         if self.outcome == "error":
             return f"the error message {self.error}"
         before = f"{got}, then " if self.parts else "no reply: "

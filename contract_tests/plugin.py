@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import signal
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -117,12 +118,16 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     chosen = pytestconfig.stash[_target]
     timeout = pytestconfig.getoption("start_timeout") or chosen.start_timeout
     cwd = Path(pytestconfig.invocation_params.dir)
+    # a CI that gives up sends SIGTERM: like Ctrl-C it must not leave the target behind
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with launched(chosen, timeout, cwd) as url, emulated({_ENDPOINT: url}) as emulator:
             yield Bench(emulator, _ENDPOINT, url, pytestconfig.stash[_profile], pytestconfig.getoption("idle_seconds"))
     except TargetError as error:
         pytestconfig.stash[_target_error] = error
         pytest.exit(f"no target: {error.problem}", returncode=_EXIT_NO_TARGET)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture

@@ -1,15 +1,20 @@
 """The suite is tested by what it catches: every check against every broken and every good container."""
 
 import pytest
+from _pytest.capture import CaptureManager
 
 from contract_tests import broken, good
-from contract_tests.matrix import measure
+from contract_tests.containers import Container
+from contract_tests.matrix import Matrix, measure
+from contract_tests.verdict import Level, Verdict, failed, passed
 
 
 def test_each_broken_container_fails_its_own_check_only(request: pytest.FixtureRequest) -> None:
     matrix = measure([*broken.CONTAINERS, *good.CONTAINERS])
     reporter = request.config.pluginmanager.get_plugin("terminalreporter")
     capture = request.config.pluginmanager.get_plugin("capturemanager")
+    assert isinstance(reporter, pytest.TerminalReporter)
+    assert isinstance(capture, CaptureManager)
     with capture.global_and_fixture_disabled():
         reporter.section("checks against containers")
         for line in matrix.lines():
@@ -22,3 +27,29 @@ def test_every_check_has_a_container_that_it_catches() -> None:
     caught = {container.caught_by for container in broken.CONTAINERS}
     # CT0 is no class of bug of its own: it says that nothing can be judged
     assert caught == {"CT1", "CT2", "CT6", "CT7", "CT8", "CT11", "CT23", "CT24"}
+
+
+def container(caught_by: str | None) -> Container:
+    return Container("one", "module:app", "uvicorn", caught_by, "kokoro", "a mistake")
+
+
+def verdict(check_id: str, *, fails: bool) -> Verdict:
+    finding = failed(sent="a", expected="b", observed="c") if fails else passed("fine")
+    return Verdict(check_id, "name", Level.MUST, "much", (), finding, passed("Close 1000"))
+
+
+@pytest.mark.parametrize(
+    ("caught_by", "failing", "problem"),
+    [
+        ("CT1", {"CT1"}, None),
+        ("CT1", set(), "CT1 does not catch it"),
+        ("CT1", {"CT1", "CT2"}, "CT2 fails too"),
+        (None, set(), None),
+        (None, {"CT2"}, "CT2 fails too"),
+    ],
+)
+def test_a_cell_that_is_wrong_is_a_problem(caught_by: str | None, failing: set[str], problem: str | None) -> None:
+    row = [verdict(check_id, fails=check_id in failing) for check_id in ("CT1", "CT2")]
+    problems = list(Matrix([(container(caught_by), row)], 1.0).problems())
+    assert len(problems) == (0 if problem is None else 1)
+    assert problem is None or problem in problems[0]

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -160,6 +161,27 @@ def test_nothing_that_was_started_is_left(tmp_path: Path) -> None:
     assert code == 0, output
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    pid = tmp_path / "pid"
+    app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--target", "mine:app", "--idle-seconds", "50"]
+    test = f"{ROOT / 'contract_tests' / 'test_contract.py'}::test_contract[CT7-many-sentences-one-session]"
+    with subprocess.Popen([*command, "-v", test], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            deadline = time.monotonic() + 30
+            while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(1.0)  # into the pause of CT7, of which nothing is to be seen from outside
+            running.send_signal(number)
+            output, _ = running.communicate(timeout=20)
+        finally:
+            running.kill()
+    assert running.returncode == 2, output
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 @pytest.mark.parametrize(
