@@ -90,6 +90,7 @@ class Switches:
         "unk.no-label", "what becomes of a session where the image lacks the bidirectional label"
     )
     invoke_body_max: int = _default("unk.invoke-size", "largest body of invoke_endpoint")
+    model_timeout: float = _default("life.invoke-60s", "how long the container may take to answer /invocations")
     response_stream_max: float = _default("unk.rs-limit", "how long a response stream may take; 0 is off")
     request_id_header: str = _default("resp.request-id", "name of the response header with the request id")
     window: int = _default("unk.h2", "HTTP/2 window of one stream")

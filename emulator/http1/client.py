@@ -118,11 +118,10 @@ async def _send_body(
 
 async def _head(protocol: h11.Connection, reader: asyncio.StreamReader) -> Response:
     try:
-        while True:
+        event = await next_event(protocol, reader)
+        while isinstance(event, h11.InformationalResponse):
             event = await next_event(protocol, reader)
-            if isinstance(event, h11.Response):
-                return Response(protocol, reader, event)
-            if not isinstance(event, h11.InformationalResponse):
-                raise PeerError("the connection ended without an answer")
     except h11.RemoteProtocolError as error:
         raise PeerError(f"the connection ended without a valid answer ({error})") from error
+    assert isinstance(event, h11.Response)  # noqa: S101  # anything else is an error to h11
+    return Response(protocol, reader, event)

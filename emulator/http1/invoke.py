@@ -38,17 +38,11 @@ _MAX_ERROR_BODY = 64 * 1024
 
 
 class Invoker:
-    """Serves ``InvokeEndpoint`` and ``InvokeEndpointWithResponseStream``.
+    """Serves ``InvokeEndpoint`` and ``InvokeEndpointWithResponseStream``."""
 
-    ``model_timeout`` is how long the container may take to answer, in seconds (fact ``life.invoke-60s``).
-    """
-
-    def __init__(
-        self, registry: Registry, switches: Switches, model_timeout: float = facts.seconds("life.invoke-60s")
-    ) -> None:
+    def __init__(self, registry: Registry, switches: Switches) -> None:
         self._registry = registry
         self._switches = switches
-        self._model_timeout = model_timeout
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -64,9 +58,7 @@ class Invoker:
             self._verify(exchange, body)
             endpoint = self._find(request)
             with self._registry.lease(endpoint):
-                await _Relay(exchange, request, endpoint, body, request_id, self._switches).run(
-                    self._model_timeout, self._stopping
-                )
+                await _Relay(exchange, request, endpoint, body, request_id, self._switches).run(self._stopping)
         except RequestError as error:
             _log.warning("%s answered with %s", exchange.path, error)
             with contextlib.suppress(ClientGoneError):
@@ -132,13 +124,13 @@ class _Relay:
         self._streaming = False
         self._limit: float | None = None
 
-    async def run(self, model_timeout: float, stopping: asyncio.Event) -> None:
+    async def run(self, stopping: asyncio.Event) -> None:
         """Carry the invocation to its end.
 
         Raises:
             RequestError: the HTTP error to answer with.
         """
-        work = asyncio.ensure_future(self._work(model_timeout))
+        work = asyncio.ensure_future(self._work())
         stop = asyncio.ensure_future(stopping.wait())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -160,12 +152,12 @@ class _Relay:
         await self._exchange.send(encode_exception("InternalStreamFailure", why))
         self._exchange.end()
 
-    async def _work(self, model_timeout: float) -> None:
+    async def _work(self) -> None:
         began = asyncio.get_running_loop().time()
         variant = self._endpoint.variant
         async with contextlib.AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(model_timeout):
+                async with asyncio.timeout(self._switches.model_timeout):
                     response = await stack.enter_async_context(self._ask())
                     if not 200 <= response.status < 300:
                         raise await self._failed(response)
