@@ -1,7 +1,7 @@
 """Fault: PCM is cut at byte positions. Seen in https://github.com/NousResearch/hermes-agent/pull/70851.
 
-4063 is odd, so every second frame begins in the middle of a sample: whoever plays them as they come hears noise, or loses
-them to an exception.
+4063 is odd, so every second frame begins in the middle of a sample: whoever plays them as they come hears noise, or
+loses them to an exception.
 """
 
 from collections.abc import Iterable

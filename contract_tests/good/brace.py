@@ -1,7 +1,8 @@
 """Good container whose every PCM frame begins with the byte `{`.
 
-It looks like JSON to whoever reads only the first byte. The low byte of a frame's first sample is set to 0x7b, which moves that sample by less than 256 of 32768: inaudible.
-A payload is control only if the whole of it parses as a JSON object, so all of these frames must stay audio.
+It looks like JSON to whoever reads only the first byte. The low byte of a frame's first sample is set to 0x7b, which
+moves that sample by less than 256 of 32768: inaudible. A payload is control only if the whole of it parses as a JSON
+object, so all of these frames must stay audio.
 """
 
 from collections.abc import Iterable
