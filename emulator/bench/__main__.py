@@ -5,18 +5,15 @@ import asyncio
 import contextlib
 import os
 import platform
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+from emulator.bench import processes
 from emulator.bench.client import Client, RoundTrips, SdkClient, WebSocketClient, measure
-from emulator.bench.peer import CONTAINER
 from emulator.certificates import Certificates
 
 _SIZES = {640: 400, 8192: 400, 65536: 120}
@@ -31,14 +28,12 @@ def main() -> None:
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        container = _free_port()
-        stack.enter_context(_process(container, "uvicorn", "emulator.bench.container:app", *_UVICORN, str(container)))
+        target = stack.enter_context(processes.container()).url
         certificates = Certificates.load(state)
         os.environ["SSL_CERT_FILE"] = str(certificates.bundle)
-        target = f"ws://127.0.0.1:{container}"
-        ours = stack.enter_context(_emulator(target, state))
-        stalled = stack.enter_context(_emulator(target, state, "--quick-ack=off"))
-        peer = stack.enter_context(_hypercorn(target, certificates, state))
+        ours = stack.enter_context(processes.emulator(target, state)).url
+        stalled = stack.enter_context(processes.emulator(target, state, "--quick-ack=off")).url
+        peer = stack.enter_context(processes.hypercorn(target, certificates, state)).url
         stacks: dict[str, Callable[[], Client]] = {
             _FLOOR: lambda: WebSocketClient(target),
             "emulator": lambda: SdkClient(ours),
@@ -83,53 +78,6 @@ def _print(rows: dict[tuple[str, int], RoundTrips]) -> None:
             f"| {name} | {size} | {row.p50:.2f} | {row.p95:.2f} | {row.p99:.2f} | {row.p50 - floor.p50:.2f} "
             f"| {row.p50 / floor.p50:.1f} | {row.per_second:.0f} |"
         )
-
-
-_UVICORN = ("--log-level", "warning", "--ws-per-message-deflate", "false", "--host", "127.0.0.1", "--port")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@contextlib.contextmanager
-def _process(port: int, module: str, *arguments: str, **environment: str) -> Iterator[None]:
-    """Run a server until the block ends; enter the block when it listens."""
-    command = [sys.executable, "-m", module, *arguments]
-    process = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{module} did not start to listen on port {port}")
-            time.sleep(0.05)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-
-
-@contextlib.contextmanager
-def _emulator(target: str, state: Path, *switches: str) -> Iterator[str]:
-    port = str(_free_port())
-    arguments = ["up", "--target", target, "--endpoint", "bench", "--port", port, "--state-dir", str(state)]
-    with _process(int(port), "emulator", *arguments, *switches):
-        yield f"https://127.0.0.1:{port}"
-
-
-@contextlib.contextmanager
-def _hypercorn(target: str, certificates: Certificates, state: Path) -> Iterator[str]:
-    port = _free_port()
-    pem = str(state / "hypercorn.pem")
-    certificates.issue().private_key_and_cert_chain_pem.write_to_path(pem)
-    arguments = ["--bind", f"127.0.0.1:{port}", "--certfile", pem, "--keyfile", pem, "--log-level", "warning"]
-    with _process(port, "hypercorn", "emulator.bench.peer:app", *arguments, **{CONTAINER: target}):
-        yield f"https://127.0.0.1:{port}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The two clients of the benchmark: the AWS SDK, and a WebSocket straight to the container."""
 
 import asyncio
+import logging
 import os
 import statistics
 import time
@@ -21,6 +22,9 @@ from websockets.asyncio.client import connect
 from emulator import credentials, facts
 
 __all__ = ["Client", "RoundTrips", "SdkClient", "WebSocketClient", "measure"]
+
+# the SDK's transport complains of a stream that ended while it was ending it (aws-crt-python#762), once per session
+logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 _OUTSTANDING = 32
 
