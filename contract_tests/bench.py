@@ -86,12 +86,12 @@ class Bench:
                 self._client = None
 
     @asynccontextmanager
-    async def connect(self, data_type: str | None = None) -> AsyncIterator[Conversation]:
+    async def connect(self) -> AsyncIterator[Conversation]:
         """Open a session through the emulator; it is closed afterwards, whatever its end was."""
         if self._client is None:
             raise RuntimeError("Bench.connect() needs Bench.client() around it")
         session = await self._client.open(self.endpoint, self.profile.path, self.profile.query)
-        kind = data_type or (self.baseline.data_type if self.baseline else "UTF8")
+        kind = self.baseline.data_type if self.baseline else "UTF8"
         conversation = self._last = Conversation(session, self.profile, self.patience, kind)
         try:
             yield conversation
@@ -109,9 +109,10 @@ class Bench:
         return () if chosen is None else tuple(wire_log(chosen.session, self.trace(chosen)))
 
     async def closing(self, conversation: Conversation) -> Finding:
-        """Judge how the container ended a session that the client ended first (or that broke before).
+        """End the session, if it has not ended yet, and judge the container's part in it.
 
-        Returns a warning at most: that a session ends in order is what check CT11 is there for.
+        A container that leaves the client's Close frame unanswered gets a warning: CT11 is the check for that. One that
+        dropped the connection in the middle of a session has failed.
         """
         await conversation.session.close()
         trace = self.trace(conversation)

@@ -16,12 +16,11 @@ from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
 from contract_tests.launch import TargetError, launched
 from contract_tests.report import render, summary_line
-from contract_tests.runner import DEFAULT_IDLE_S, emulated, judge
+from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
 
 __all__ = ["ContractFailedError"]
 
-_ENDPOINT = "under-test"
 _EXIT_NO_TARGET = 3
 _verdicts = pytest.StashKey[list[Verdict]]()
 _target = pytest.StashKey[target.Target]()
@@ -121,8 +120,11 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     # a CI that gives up sends SIGTERM: like Ctrl-C it must not leave the target behind
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with launched(chosen, timeout, cwd) as url, emulated({_ENDPOINT: url}) as emulator:
-            yield Bench(emulator, _ENDPOINT, url, pytestconfig.stash[_profile], pytestconfig.getoption("idle_seconds"))
+        with (
+            launched(chosen, timeout, cwd) as url,
+            bench_for(url, pytestconfig.stash[_profile], pytestconfig.getoption("idle_seconds")) as bench,
+        ):
+            yield bench
     except TargetError as error:
         pytestconfig.stash[_target_error] = error
         pytest.exit(f"no target: {error.problem}", returncode=_EXIT_NO_TARGET)

@@ -13,7 +13,7 @@ from contract_tests.profile import Profile
 from contract_tests.verdict import Finding, Verdict, failed, not_applicable
 from emulator import Emulator, Endpoint
 
-__all__ = ["DEFAULT_IDLE_S", "emulated", "judge", "judge_all", "run_checks"]
+__all__ = ["DEFAULT_IDLE_S", "bench_for", "emulated", "judge", "judge_all", "run_checks"]
 
 DEFAULT_IDLE_S = 3.0
 _LONGEST_CHECK_S = 240.0
@@ -35,6 +35,13 @@ def emulated(endpoints: dict[str, str]) -> Iterator[Emulator]:
                     del os.environ[name]
                 else:
                     os.environ[name] = value
+
+
+@contextmanager
+def bench_for(target_url: str, profile: Profile, idle_seconds: float = DEFAULT_IDLE_S) -> Iterator[Bench]:
+    """Yield the test bench of the container at ``target_url`` (``http://HOST:PORT``)."""
+    with emulated({_ENDPOINT: target_url}) as emulator:
+        yield Bench(emulator, _ENDPOINT, target_url, profile, idle_seconds)
 
 
 async def judge(check: Check, bench: Bench) -> Verdict:
@@ -59,13 +66,13 @@ async def _outcome(check: Check, bench: Bench) -> tuple[Finding, Finding, tuple[
     if reason is not None:
         return not_applicable(reason), not_applicable(reason), ()
     async with bench.client():
-        if check.needs_good_request and not bench.measured:
-            await good_request.measure(bench)
-        if check.needs_good_request and bench.baseline is None:
-            blocked = not_applicable(f"no good request is answered: see {good_request.GoodRequest.id}")
-            return blocked, blocked, ()
         try:
             async with asyncio.timeout(_LONGEST_CHECK_S):
+                if check.needs_good_request and not bench.measured:
+                    await good_request.measure(bench)
+                if check.needs_good_request and bench.baseline is None:
+                    blocked = not_applicable(f"no good request is answered: see {good_request.GoodRequest.id}")
+                    return blocked, blocked, ()
                 return await check.run(bench)
         except TimeoutError:
             overrun = failed(
@@ -85,6 +92,5 @@ def run_checks(
     target_url: str, profile: Profile, checks: Sequence[Check], *, idle_seconds: float = DEFAULT_IDLE_S
 ) -> list[Verdict]:
     """Judge the container at ``target_url`` (``http://HOST:PORT``) by ``checks``; the verdicts are not graded."""
-    with emulated({_ENDPOINT: target_url}) as emulator:
-        bench = Bench(emulator, _ENDPOINT, target_url, profile, idle_seconds)
+    with bench_for(target_url, profile, idle_seconds) as bench:
         return asyncio.run(judge_all(checks, bench))

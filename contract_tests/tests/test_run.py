@@ -91,6 +91,7 @@ def test_a_receive_text_container_comes_out_red_by_name(server: str, seen: list[
         assert part in words, output
     assert code == 1
     assert output.count("At stake") == 1
+    assert "ContractFailedError" not in output  # the verdict stands alone, without the code that raised it
     assert "Traceback" not in output
     assert seconds < 20
 
@@ -153,6 +154,16 @@ def test_a_target_that_is_not_there(tmp_path: Path) -> None:
     assert "start the container first" in output
     assert "Traceback" not in output
     assert seconds < 15
+
+
+def test_an_image_without_a_container_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
+    code, output, _ = run(tmp_path, "--target", "image:tts:1.2")
+    assert code == 3, output
+    assert "the container engine did not start it" in output
+    assert "docker run --publish 8080 tts:1.2 serve" in output
+    assert "docker info" in output
+    assert "Traceback" not in output
 
 
 def test_nothing_that_was_started_is_left(tmp_path: Path) -> None:

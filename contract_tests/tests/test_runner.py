@@ -1,0 +1,41 @@
+"""Running checks without pytest."""
+
+from pathlib import Path
+
+from contract_tests.checks.good_request import GoodRequest
+from contract_tests.checks.ping import PingHealth
+from contract_tests.checks.text_and_binary import TextAndBinary
+from contract_tests.launch import launched
+from contract_tests.profile import load
+from contract_tests.report import render
+from contract_tests.runner import run_checks
+from contract_tests.target import Target
+from contract_tests.verdict import Status
+
+NO_STREAM = """
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+async def ping(_):
+    return Response()
+
+app = Starlette(routes=[Route("/ping", ping, methods=["GET", "POST"])])
+"""
+
+
+def test_verdicts_come_in_the_order_of_the_checks(tmp_path: Path) -> None:
+    checks = [PingHealth(), GoodRequest(), TextAndBinary()]
+    with launched(Target("app", "contract_tests.good.echo:app"), 30, tmp_path) as url:
+        verdicts = run_checks(url, load("sagemaker"), checks)
+    assert [(verdict.id, verdict.status) for verdict in verdicts] == [(check.id, Status.PASS) for check in checks]
+
+
+def test_a_container_without_the_route_is_told_so_once(tmp_path: Path) -> None:
+    (tmp_path / "no_stream.py").write_text(NO_STREAM, "utf-8")
+    with launched(Target("app", "no_stream:app"), 30, tmp_path) as url:
+        good, other = run_checks(url, load("sagemaker"), [GoodRequest(), TextAndBinary()])
+    assert good.status is Status.FAIL
+    assert "refused the upgrade" in render(good)
+    assert "/invocations-bidirectional-stream" in render(good)
+    assert other.status is Status.NOT_APPLICABLE
