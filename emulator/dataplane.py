@@ -8,11 +8,12 @@ import json
 import logging
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from emulator import credentials, facts
 from emulator.endpoint import Endpoint
 from emulator.http2 import ClientGoneError, Http2Stream
+from emulator.registry import Registry
 from emulator.sidecar import Closed, Lost, Ping, Pong, Sidecar, UpgradeRefusedError
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
@@ -20,6 +21,7 @@ from emulator.wire.eventstream import Message
 from emulator.wire.exceptions import RequestError
 from emulator.wire.frames import Frame, preview
 from emulator.wire.keepalive import Keepalive, Tick
+from emulator.wire.label import label_error
 from emulator.wire.limits import Limits
 from emulator.wire.parts import encode_exception, encode_part
 from emulator.wire.request import CONTENT_TYPE, InvocationRequest, model_error, unknown_endpoint
@@ -49,7 +51,7 @@ class DataPlane:
 
     def __init__(
         self,
-        endpoints: Mapping[str, Endpoint],
+        endpoints: Registry,
         switches: Switches,
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
     ) -> None:
@@ -61,11 +63,15 @@ class DataPlane:
 
     async def serve(self, stream: Http2Stream) -> None:
         """Answer one request, whatever comes."""
+        with contextlib.ExitStack() as leases:
+            await self._serve(stream, leases)
+
+    async def _serve(self, stream: Http2Stream, leases: contextlib.ExitStack) -> None:
         trace = self._trace()
         request_id = [(self._switches.request_id_header, trace.request_id)]
         try:
             verifier = self._verify(stream, trace)
-            endpoint, sidecar = await self._open(stream, trace)
+            endpoint, sidecar = await self._open(stream, trace, leases)
         except RequestError as error:
             _log.warning("%s answered with %s", stream.path, error)
             trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
@@ -112,7 +118,9 @@ class DataPlane:
             return None
         return verifier.verify if self._switches.signatures == "enforce" else _noting(verifier, trace)
 
-    async def _open(self, stream: Http2Stream, trace: SessionTrace) -> tuple[Endpoint, Sidecar]:
+    async def _open(
+        self, stream: Http2Stream, trace: SessionTrace, leases: contextlib.ExitStack
+    ) -> tuple[Endpoint, Sidecar]:
         request = InvocationRequest.parse(stream.method, stream.path, stream.headers)
         trace.endpoint = request.endpoint
         endpoint = self.endpoints.get(request.endpoint)
@@ -125,6 +133,9 @@ class DataPlane:
                 "ValidationError",
                 f"Variant {request.variant} not found for endpoint {request.endpoint}. It has {endpoint.variant}.",
             )
+        leases.enter_context(self.endpoints.lease(endpoint))
+        if not endpoint.bidirectional and self._switches.missing_label != "allow":
+            await self._refuse_unlabelled(stream, endpoint)
         trace.container_target = request.container_target
         trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
         try:
@@ -140,6 +151,13 @@ class DataPlane:
         if sidecar.accept_seconds > limit:
             trace.add("container", "in", "note", f"slower than the documented {limit * 1000:.0f} ms [ctr.accept-250ms]")
         return endpoint, sidecar
+
+    async def _refuse_unlabelled(self, stream: Http2Stream, endpoint: Endpoint) -> None:
+        if self._switches.missing_label == "hang":
+            with contextlib.suppress(ClientGoneError):
+                while await stream.receive() is not None:
+                    pass
+        raise label_error(self._switches.missing_label, endpoint.variant)
 
 
 class _Run:

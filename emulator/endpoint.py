@@ -18,6 +18,8 @@ class Endpoint:
 
     container: str
     variant: str = "AllTraffic"
+    bidirectional: bool = True
+    """Whether the image carries the label for bidirectional streaming; see switch ``missing_label``."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.container)

@@ -17,6 +17,7 @@ class Exchange(Protocol):
     method: str
     path: str
     authority: str
+    scheme: str
     headers: list[tuple[str, str]]
 
     async def receive(self) -> bytes | None:

@@ -70,6 +70,7 @@ class Http2Stream:
         self.method = pseudo.get(":method", "")
         self.path = pseudo.get(":path", "")
         self.authority = pseudo.get(":authority", "")
+        self.scheme = pseudo.get(":scheme", "")
         self.headers = [header for header in headers if not header[0].startswith(":")]
         self.id = stream_id
         self._connection = connection

@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from emulator.certificates import Certificates
+from emulator.controlplane.plane import ControlPlane
+from emulator.controlplane.startup import Lifecycle
 from emulator.dataplane import DataPlane
 from emulator.endpoint import Endpoint
-from emulator.exchange import Exchange, answer_error
 from emulator.front import AlpnSwitch, Router
 from emulator.http1.invoke import Invoker
 from emulator.http1.server import Http1Connections
@@ -18,7 +19,6 @@ from emulator.http2 import Http2Connection
 from emulator.registry import Registry
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
-from emulator.wire.exceptions import RequestError
 
 __all__ = ["Emulator", "PortInUseError", "Server"]
 
@@ -32,12 +32,14 @@ class Server:
 
     def __init__(
         self,
-        endpoints: Mapping[str, Endpoint],
+        endpoints: Mapping[str, Endpoint] | None = None,
         *,
         switches: Switches | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         http_port: int | None = None,
+        local_images: Mapping[str, str] | None = None,
+        lifecycle: Lifecycle | None = None,
         state_directory: Path | None = None,
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
     ) -> None:
@@ -47,8 +49,9 @@ class Server:
         self.certificates = Certificates.load(state_directory)
         self.registry = Registry(endpoints)
         self.data_plane = DataPlane(self.registry, self._switches, listener)
+        self.control_plane = ControlPlane(self.registry, local_images, lifecycle)
         self._invoker = Invoker(self.registry, self._switches)
-        self._router = Router(self.data_plane, self._invoker, _nothing_here)
+        self._router = Router(self.data_plane, self._invoker, self.control_plane.serve)
         self._http1 = Http1Connections(self._router.http1)
         self._connections: set[Http2Connection] = set()
         self._servers: list[asyncio.Server] = []
@@ -101,6 +104,7 @@ class Server:
         await self.data_plane.shut_down()
         await asyncio.gather(*(connection.shut_down() for connection in list(self._connections)))
         await self._http1.shut_down()
+        await self.control_plane.shut_down()
 
     async def _listen(self, starting: Coroutine[Any, Any, asyncio.Server], port: int, option: str) -> int:
         try:
@@ -129,15 +133,23 @@ class Emulator:
 
     def __init__(
         self,
-        endpoints: Mapping[str, Endpoint],
+        endpoints: Mapping[str, Endpoint] | None = None,
         *,
         switches: Switches | None = None,
         port: int = 0,
         http_port: int | None = None,
+        local_images: Mapping[str, str] | None = None,
+        lifecycle: Lifecycle | None = None,
         state_directory: Path | None = None,
     ) -> None:
         self._server = Server(
-            endpoints, switches=switches, port=port, http_port=http_port, state_directory=state_directory
+            endpoints,
+            switches=switches,
+            port=port,
+            http_port=http_port,
+            local_images=local_images,
+            lifecycle=lifecycle,
+            state_directory=state_directory,
         )
         self._ready = threading.Event()
         self._failure: BaseException | None = None
@@ -203,8 +215,3 @@ class Emulator:
             self._failure = error
         finally:
             self._ready.set()
-
-
-async def _nothing_here(exchange: Exchange) -> None:
-    message = f"{exchange.method} {exchange.path} is no operation of this emulator."
-    await answer_error(exchange, RequestError(404, "UnknownOperationException", message), [])

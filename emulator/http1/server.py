@@ -33,6 +33,7 @@ class Http1Exchange:
         self.path = request.target.decode("latin-1")
         self.headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers]
         self.authority = next((value for name, value in self.headers if name == "host"), "")
+        self.scheme = "http" if writer.get_extra_info("ssl_object") is None else "https"
         self.started = False
         self._protocol = protocol
         self._reader = reader

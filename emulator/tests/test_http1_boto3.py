@@ -212,18 +212,21 @@ async def test_a_stop_of_the_emulator_is_an_internal_stream_failure(
         writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunk(b"first"))
         await seen.client_gone()
 
-    async with asyncio.timeout(30), http_container(stream) as container:
-        async with Server({"ep": Endpoint(container.url)}, state_directory=state_directory) as server:
-            for name, value in server.certificates.environment(server.url).items():
-                monkeypatch.setenv(name, value)
-            with runtime() as client:
-                response = await asyncio.to_thread(
-                    client.invoke_endpoint_with_response_stream, EndpointName="ep", Body=b"x"
-                )
-                events = iter(response["Body"])
-                assert (await asyncio.to_thread(next, events))["PayloadPart"]["Bytes"] == b"first"
-                stopping = asyncio.create_task(server.__aexit__(None, None, None))
-                with pytest.raises(EventStreamError, match="emulator was stopped"):
-                    await asyncio.to_thread(next, events)
-                await stopping
-                response["Body"].close()
+    async with (
+        asyncio.timeout(30),
+        http_container(stream) as container,
+        Server({"ep": Endpoint(container.url)}, state_directory=state_directory) as server,
+    ):
+        for name, value in server.certificates.environment(server.url).items():
+            monkeypatch.setenv(name, value)
+        with runtime() as client:
+            response = await asyncio.to_thread(
+                client.invoke_endpoint_with_response_stream, EndpointName="ep", Body=b"x"
+            )
+            events = iter(response["Body"])
+            assert (await asyncio.to_thread(next, events))["PayloadPart"]["Bytes"] == b"first"
+            stopping = asyncio.create_task(server.__aexit__(None, None, None))
+            with pytest.raises(EventStreamError, match="emulator was stopped"):
+                await asyncio.to_thread(next, events)
+            await stopping
+            response["Body"].close()

@@ -1,0 +1,128 @@
+"""Containers as the control plane sees them: an image of the Docker engine, or a local command in its place."""
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import socket
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, override
+
+__all__ = ["Container", "ContainerError", "ContainerSpec", "LocalCommand"]
+
+_KEPT_LINES = 40
+
+
+class ContainerError(Exception):
+    """Raised when a container cannot even be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """What to run: the image of a model with its environment."""
+
+    image: str
+    environment: Mapping[str, str]
+
+
+class Container(Protocol):
+    """A running container."""
+
+    url: str
+    """Where its port 8080 can be reached."""
+    bidirectional: bool
+    """Whether its image has the label for bidirectional streaming."""
+    notes: list[str]
+    """What SageMaker would trip over, though the container may run here."""
+
+    async def exit_status(self) -> int | None:
+        """Return the exit status, None while it runs."""
+
+    async def output(self) -> str:
+        """Return the last lines that it wrote."""
+
+    async def stop(self, grace: float) -> bool:
+        """Stop it with SIGTERM, after ``grace`` seconds with SIGKILL; False where that was needed."""
+
+
+class LocalCommand(Container):
+    """A command on this machine in the place of an image. It is taken to carry the label."""
+
+    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.bidirectional = True
+        self.notes: list[str] = []
+        self._process = process
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._reading = asyncio.ensure_future(self._read())
+
+    @classmethod
+    async def start(cls, command: str, spec: ContainerSpec) -> "LocalCommand":
+        """Run ``command``; ``{port}`` in it becomes the port to listen on, as does ``$SAGEMAKER_BIND_TO_PORT``.
+
+        Raises:
+            ContainerError: it cannot be run.
+        """
+        port = _free_port()
+        try:
+            arguments = [word.replace("{port}", str(port)) for word in shlex.split(command)]
+            process = await asyncio.create_subprocess_exec(
+                *arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env={**os.environ, "SAGEMAKER_BIND_TO_PORT": str(port), **spec.environment},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ContainerError(f"the local command for {spec.image} cannot be run: {command!r}: {error}") from error
+        return cls(process, port)
+
+    @override
+    async def exit_status(self) -> int | None:
+        return self._process.returncode
+
+    @override
+    async def output(self) -> str:
+        if self._process.returncode is not None:  # what it wrote last is still in the pipe
+            await asyncio.wait({self._reading}, timeout=1)
+        return "\n".join(self._lines)
+
+    @override
+    async def stop(self, grace: float) -> bool:
+        in_time = True
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            try:
+                async with asyncio.timeout(grace):
+                    await self._process.wait()
+            except TimeoutError:
+                in_time = False
+        # as in a container, the children end with the first process
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        return in_time
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101  # a pipe was asked for
+        rest = b""
+        while data := await self._process.stdout.read(4096):
+            *lines, rest = (rest + data).split(b"\n")
+            self._lines.extend(line.decode("utf-8", "replace") for line in lines)
+            rest = rest[-4096:]
+        if rest:
+            self._lines.append(rest.decode("utf-8", "replace"))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

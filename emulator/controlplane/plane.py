@@ -1,0 +1,131 @@
+"""The control plane: every request that no data plane knows goes to moto, and what it changes becomes containers."""
+
+import asyncio
+import dataclasses
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from emulator import facts
+from emulator.controlplane.container import Container, ContainerSpec, LocalCommand
+from emulator.controlplane.docker_image import DockerContainer
+from emulator.controlplane.moto_process import MotoProcess, MotoUnavailableError
+from emulator.controlplane.startup import Lifecycle
+from emulator.controlplane.supervisor import Plan, Report, Supervisor
+from emulator.exchange import Exchange, answer_error
+from emulator.http1.client import PeerError
+from emulator.registry import Registry
+from emulator.wire.exceptions import RequestError
+
+__all__ = ["ControlPlane"]
+
+_log = logging.getLogger("emulator.controlplane")
+_SCOPE = re.compile(r"Credential=[^/]+/\d{8}/[^/]+/([^/]+)/aws4_request")
+_READ_ONLY = re.compile(r"SageMaker\.(Describe|List|Search)")
+
+
+class ControlPlane:
+    """moto on demand, and the containers of its SageMaker endpoints.
+
+    ``local_images`` maps an image's name to the command that runs in its place (see :class:`LocalCommand`); every
+    other image is run by the Docker engine.
+    """
+
+    def __init__(
+        self, registry: Registry, local_images: Mapping[str, str] | None = None, lifecycle: Lifecycle | None = None
+    ) -> None:
+        self._local = dict(local_images or {})
+        self._moto: MotoProcess | None = None
+        self._lock = asyncio.Lock()
+        self._supervisor = Supervisor(registry, self._start, self._report, lifecycle or Lifecycle())
+        self._stopped = False
+
+    def notes(self, name: str) -> list[str]:
+        """Return what SageMaker would trip over in the container of an endpoint."""
+        return self._supervisor.notes(name)
+
+    async def serve(self, exchange: Exchange) -> None:
+        """Answer one request with moto's answer; containers follow before the answer goes out."""
+        try:
+            moto = await self._running()
+            answer = await moto.relay(exchange)
+            if _may_change_endpoints(exchange):
+                await self._reconcile(moto)
+        except MotoUnavailableError as error:
+            _log.error("%s %s: %s", exchange.method, exchange.path, error)
+            await answer_error(exchange, RequestError(501, "NotImplemented", str(error)), [])
+        except PeerError as error:
+            message = f"moto did not answer: {error}"
+            _log.error("%s %s: %s", exchange.method, exchange.path, message)
+            await answer_error(exchange, RequestError(502, "InternalFailure", message), [])
+        else:
+            await answer.to(exchange)
+
+    async def shut_down(self) -> None:
+        """Stop all containers, then moto."""
+        async with self._lock:
+            self._stopped = True
+            await self._supervisor.shut_down()
+            moto, self._moto = self._moto, None
+            if moto is not None:
+                await moto.stop()
+
+    async def _running(self) -> MotoProcess:
+        async with self._lock:
+            if self._stopped:
+                raise MotoUnavailableError("The emulator is stopping.")
+            if self._moto is None:
+                self._moto = await MotoProcess.start()
+            return self._moto
+
+    async def _reconcile(self, moto: MotoProcess) -> None:
+        async with self._lock:
+            if not self._stopped:
+                await self._supervisor.reconcile([_plan(raw) for raw in await moto.endpoints()])
+
+    async def _start(self, spec: ContainerSpec) -> Container:
+        command = self._local.get(spec.image)
+        return await (DockerContainer.start(spec) if command is None else LocalCommand.start(command, spec))
+
+    async def _report(self, report: Report) -> None:
+        if self._moto is not None:
+            try:
+                await self._moto.report(dataclasses.asdict(report))
+            except (PeerError, MotoUnavailableError) as error:
+                _log.error("moto did not take %s: %s", report, error)
+
+
+def _may_change_endpoints(exchange: Exchange) -> bool:
+    if exchange.path.startswith("/moto-api/"):
+        return True
+    headers = dict(exchange.headers)
+    scope = _SCOPE.search(headers.get("authorization", ""))
+    if scope is None or scope[1] not in ("sagemaker", "cloudformation"):
+        return False
+    return _READ_ONLY.match(headers.get("x-amz-target", "")) is None
+
+
+def _plan(raw: dict[str, Any]) -> Plan:
+    """Read a plan of the books."""
+    first = raw["variants"][0]
+    problem = None
+    if len(raw["variants"]) > 1:
+        problem = f"it has {len(raw['variants'])} production variants, this emulator runs one"
+    elif first["containers"] != 1:
+        problem = f"its model has {first['containers']} containers, this emulator runs models of one"
+    elif not first["image"]:
+        problem = "its model names no Image"
+    timeout = first["startup_timeout"]
+    lowest, highest = _startup_range()
+    if timeout is not None and not lowest <= timeout <= highest:
+        problem = f"ContainerStartupHealthCheckTimeoutInSeconds is {timeout:g}, {lowest} to {highest} is allowed"
+    if first["model_data"]:
+        _log.warning("endpoint %s: model data is not copied to /opt/ml/model by this emulator", raw["name"])
+    spec = ContainerSpec(first["image"], first["environment"])
+    return Plan(raw["arn"], raw["name"], raw["generation"], first["name"], spec, timeout, problem)
+
+
+def _startup_range() -> tuple[int, int]:
+    lowest, highest = cast("list[int]", facts.get("life.startup-extend").value)
+    return lowest, highest
