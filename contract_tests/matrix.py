@@ -16,11 +16,11 @@ from contract_tests import broken, good, profile
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.containers import Container
-from contract_tests.launch import launched
 from contract_tests.report import render
 from contract_tests.runner import emulated, judge_all
-from contract_tests.target import Target
 from contract_tests.verdict import Level, Status, Verdict
+from emulator.launch import launched
+from emulator.target import Target
 
 __all__ = ["Matrix", "measure"]
 

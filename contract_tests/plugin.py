@@ -10,14 +10,15 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from contract_tests import profile, target
+from contract_tests import profile
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
-from contract_tests.launch import TargetError, launched
 from contract_tests.report import render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
+from emulator import target
+from emulator.launch import TargetError, launched
 
 __all__ = ["ContractFailedError"]
 

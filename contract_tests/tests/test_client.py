@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from contract_tests.client import Client, Ended, Failed, Part, Session, Silence
-from contract_tests.launch import launched
 from contract_tests.runner import emulated
-from contract_tests.target import Target
 from emulator import Emulator
+from emulator.launch import launched
+from emulator.target import Target
 
 OBEDIENT = """
 from starlette.applications import Starlette

@@ -5,12 +5,12 @@ from pathlib import Path
 from contract_tests.checks.good_request import GoodRequest
 from contract_tests.checks.ping import PingHealth
 from contract_tests.checks.text_and_binary import TextAndBinary
-from contract_tests.launch import launched
 from contract_tests.profile import load
 from contract_tests.report import render
 from contract_tests.runner import run_checks
-from contract_tests.target import Target
 from contract_tests.verdict import Status
+from emulator.launch import launched
+from emulator.target import Target
 
 NO_STREAM = """
 from starlette.applications import Starlette

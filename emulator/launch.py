@@ -1,23 +1,26 @@
 """Bringing a target up: start it, wait for ``/ping``, and take it down again, whatever happens."""
 
+import http
+import http.client
 import shlex
 import socket
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-import httpx
-
-from contract_tests.process import Process
-from contract_tests.target import Target
+from emulator import facts
+from emulator.process import Process
+from emulator.target import Target
 
 __all__ = ["TargetError", "launched"]
 
 _POLL_S = 0.1
-_PING_TIMEOUT_S = 2.0
-_CONTAINER_PORT = 8080
+_PING_TIMEOUT_S = facts.seconds("life.ping-timeout")
+_CONTAINER_PORT = facts.integer("ctr.port")
 
 
 class TargetError(Exception):
@@ -83,22 +86,30 @@ def _free_port() -> int:
 
 def _wait(target: Target, url: str, timeout: float, process: Process | None = None) -> None:
     deadline = time.monotonic() + timeout
-    last = "no connection"
-    with httpx.Client(trust_env=False, timeout=_PING_TIMEOUT_S) as http:
-        while True:
-            if process is not None and process.exit_code is not None:
-                _exited(target, process)
-            try:
-                status = http.get(f"{url}/ping", timeout=min(_PING_TIMEOUT_S, max(timeout, _POLL_S))).status_code
-            except httpx.HTTPError as error:
-                last = str(error) or type(error).__name__
-            else:
-                if status == httpx.codes.OK:
-                    return
-                last = f"HTTP {status}"
-            if time.monotonic() > deadline:
-                _never_answered(target, url, timeout, last, process)
-            time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
+    while True:
+        if process is not None and process.exit_code is not None:
+            _exited(target, process)
+        last = _ping(url, min(_PING_TIMEOUT_S, max(timeout, _POLL_S)))
+        if not last:
+            return
+        if time.monotonic() > deadline:
+            _never_answered(target, url, timeout, last, process)
+        time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
+
+
+def _ping(url: str, timeout: float) -> str:
+    """Return what is wrong with the answer to ``/ping``, nothing if it is 200."""
+    # no proxy of the environment: the container is here
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}{facts.text('life.ping')}", timeout=timeout) as answer:
+            status: int = answer.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return f"HTTP {error.code}"
+    except (OSError, http.client.HTTPException) as error:
+        return str(getattr(error, "reason", error)) or type(error).__name__
+    return "" if status == http.HTTPStatus.OK else f"HTTP {status}"
 
 
 def _command(process: Process) -> str:
@@ -132,8 +143,7 @@ def _never_answered(target: Target, url: str, timeout: float, last: str, process
         target,
         f"it runs, but {url}/ping did not answer 200 within {timeout:g} s ({last})",
         "SageMaker wants GET /ping on the container's port to answer 200 once the model is loaded; "
-        "add the route, or give "
-        "a slow start more time with --start-timeout SECONDS.",
+        "add the route, or give a slow start more time with --start-timeout SECONDS.",
         _command(process),
         tuple(process.tail()),
     )
@@ -142,10 +152,12 @@ def _never_answered(target: Target, url: str, timeout: float, last: str, process
 @contextmanager
 def _image(target: Target, timeout: float) -> Iterator[str]:
     # imported here: it reads its settings from the environment when it is imported, and most runs need no engine
-    from docker.errors import DockerException  # noqa: PLC0415
-    from testcontainers.core.container import DockerContainer  # noqa: PLC0415
-
     command = f"docker run --publish {_CONTAINER_PORT} {target.address} serve"
+    try:
+        from docker.errors import DockerException  # noqa: PLC0415
+        from testcontainers.core.container import DockerContainer  # noqa: PLC0415
+    except ImportError as error:
+        raise TargetError(target, str(error), "install the extra 'contract', which brings testcontainers.") from None
     try:
         container = DockerContainer(target.address).with_exposed_ports(_CONTAINER_PORT).with_command("serve")
         container.start()

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from emulator import facts
+
 __all__ = ["SERVERS", "Kind", "Target", "TargetSyntaxError", "parse"]
 
 Kind = Literal["kokoro", "app", "url", "image"]
 SERVERS = ("uvicorn", "hypercorn")
-_CONTAINER_PORT = 8080
+_CONTAINER_PORT = facts.integer("ctr.port")
 _EXPECTED = """\
 expected one of
   MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
@@ -86,7 +88,7 @@ def parse(text: str | None, server: str = SERVERS[0]) -> Target:
 def _base_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme in {"https", "wss"}:
-        raise TargetSyntaxError(text, "SageMaker speaks plain HTTP and WebSocket with a container, so does the suite")
+        raise TargetSyntaxError(text, "SageMaker speaks plain HTTP and WebSocket with a container")
     if parts.scheme not in {"http", "ws"}:
         raise TargetSyntaxError(text, f"{parts.scheme}:// is unknown")
     try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract_tests.target import Target, TargetSyntaxError, parse
+from emulator.target import Target, TargetSyntaxError, parse
 
 
 @pytest.mark.parametrize(
