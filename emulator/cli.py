@@ -59,13 +59,34 @@ def _parser() -> argparse.ArgumentParser:
         prog="emulator", description="A local stand-in for Amazon SageMaker AI bidirectional streaming."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="serve an endpoint in front of a container, until Ctrl-C")
+    up = commands.add_parser("up", help="serve endpoints until Ctrl-C: one given here, and what boto3 creates")
     up.set_defaults(run=_up)
-    up.add_argument("--target", required=True, metavar="URL", help="the container: http://HOST:PORT or ws://HOST:PORT")
-    up.add_argument("--endpoint", default="local", metavar="NAME", help="endpoint name (default: %(default)s)")
+    up.add_argument(
+        "--target",
+        metavar="URL",
+        help="a container that runs already: http://HOST:PORT or ws://HOST:PORT; without it, endpoints come from "
+        "the control plane only (create_endpoint of boto3)",
+    )
+    up.add_argument(
+        "--endpoint", default="local", metavar="NAME", help="endpoint name of --target (default: %(default)s)"
+    )
+    up.add_argument(
+        "--local-image",
+        action="append",
+        default=[],
+        metavar="IMAGE=COMMAND",
+        help="for create_endpoint: run COMMAND, with {port} in it, in the place of IMAGE; other images are run by the "
+        "Docker engine. May be given more than once",
+    )
     up.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     up.add_argument(
         "--port", type=int, default=facts.integer("wire.port"), help="0 takes any free one (default: %(default)s)"
+    )
+    up.add_argument(
+        "--http-port",
+        type=int,
+        metavar="PORT",
+        help="listen for plain HTTP/1.1 too, for programs that take no private CA (bidirectional streams need TLS)",
     )
     up.add_argument("--state-dir", type=Path, metavar="DIR", help="where the local CA is kept (or $BIDI_STATE_DIR)")
     up.add_argument("--log", action="store_true", help="print the wire log of every session")
@@ -117,12 +138,14 @@ def _chosen(options: argparse.Namespace) -> Switches:
 
 def _up(options: argparse.Namespace) -> int:
     try:
-        endpoint = Endpoint(options.target)
+        endpoints = {} if options.target is None else {options.endpoint: Endpoint(options.target)}
         server = Server(
-            {options.endpoint: endpoint},
+            endpoints,
             switches=_chosen(options),
             host=options.host,
             port=options.port,
+            http_port=options.http_port,
+            local_images=dict(map(_local_image, options.local_image)),
             state_directory=options.state_dir,
             listener=_listener(options.log, options.record),
         )
@@ -131,6 +154,16 @@ def _up(options: argparse.Namespace) -> int:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _local_image(given: str) -> tuple[str, str]:
+    """Read ``IMAGE=COMMAND``."""
+    image, separator, command = given.partition("=")
+    if not image or not separator or not command.strip():
+        raise ValueError(
+            f"--local-image {given!r}: expected is IMAGE=COMMAND, as in 'voice:1=python serve.py {{port}}'"
+        )
+    return image, command
 
 
 async def _serve(server: Server, endpoint: str) -> None:
@@ -147,10 +180,12 @@ async def _serve(server: Server, endpoint: str) -> None:
 def _banner(server: Server, endpoint: str) -> str:
     variables = server.certificates.environment(server.url)
     exports = "\n".join(f"  export {name}={value}" for name, value in variables.items())
+    first = f"Endpoint {endpoint} is served" if endpoint in server.registry else "The control plane is served"
+    plain = f", without TLS at {server.http_url}" if server.http_url is not None else ""
     return (
-        f"Endpoint {endpoint} is served at {server.url}\n"
+        f"{first} at {server.url}{plain}\n"
         f"Local CA: {server.certificates.ca}\n\n"
-        f"For the SDKs (SSL_CERT_FILE: Python, NODE_EXTRA_CA_CERTS: JavaScript; "
+        f"For the SDKs (AWS_CA_BUNDLE: boto3 and the AWS CLI, SSL_CERT_FILE: Python, NODE_EXTRA_CA_CERTS: JavaScript; "
         f"an SDK that does not trust the CA seems to hang for 15 s):\n{exports}\n\n"
         f"A client to paste (pip install 'aws-sdk-sagemaker-runtime-http2[awscrt]'):\n\n"
         f"{_SNIPPET.format(endpoint=endpoint)}\n"

@@ -97,8 +97,9 @@ class Supervisor:
         self._stopping.set()
         for arn in list(self._served):
             await self._delete(self._served.pop(arn))
-        while self._retiring:
-            await asyncio.gather(*self._retiring)
+        while ending := list(self._retiring):
+            await asyncio.gather(*ending)
+            self._retiring.difference_update(ending)
 
     async def _delete(self, served: _Served) -> None:
         await _cancel(served.task)

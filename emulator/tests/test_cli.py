@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -77,3 +79,29 @@ def test_facts_prints_every_entry_with_its_source(capsys: pytest.CaptureFixture[
     assert main(["facts"]) == 0
     printed = capsys.readouterr().out
     assert "ping.interval = 60.0\n  SageMaker sends a WebSocket Ping every 60 s.\n  documented: https://" in printed
+
+
+def test_without_a_target_only_the_control_plane_is_served_also_without_tls(tmp_path: Path) -> None:
+    with emulator_up("--port", "0", "--http-port", "0", "--local-image", "voice:1=true {port}", state=tmp_path) as (
+        process,
+        printed,
+    ):
+        assert "The control plane is served at https://127.0.0.1:" in printed
+        assert "export AWS_ENDPOINT_URL=https://127.0.0.1:" in printed
+        assert "export AWS_CA_BUNDLE=" in printed
+        url = printed.partition("without TLS at ")[2].split()[0]
+        body = b"x"
+        with pytest.raises(HTTPError) as caught:  # no signature
+            urlopen(Request(f"{url}/endpoints/nope/invocations", data=body), timeout=10)  # noqa: S310  # it is ours
+        assert caught.value.code == 403
+        caught.value.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize("given", ["voice:1", "=command", "voice:1="])
+def test_a_bad_local_image_says_what_is_expected(
+    given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["up", "--port", "0", "--state-dir", str(tmp_path), "--local-image", given]) == 2
+    assert "expected is IMAGE=COMMAND" in capsys.readouterr().err
