@@ -1,0 +1,113 @@
+"""One port for everything: what is negotiated, who may ask, where requests go."""
+
+import asyncio
+import contextlib
+import http.client
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from emulator import Emulator, Endpoint, Switches, credentials
+from emulator.server import Server
+from emulator.tests.client import RawClient
+from emulator.tests.containers import Container, container, echo
+from emulator.tests.http_container import Seen, http_container, reply
+
+
+def ask(emulator: Emulator, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
+    address = urlsplit(emulator.url)
+    context = ssl.create_default_context(cafile=str(emulator.ca_bundle))
+    connection = http.client.HTTPSConnection(address.hostname or "", address.port, context=context, timeout=10)
+    try:
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def test_a_page_of_another_site_may_not_ask(state_directory: Path) -> None:
+    with Emulator(state_directory=state_directory) as emulator:
+        for origin in ("https://evil.example", "null"):
+            status, body = ask(emulator, "POST", "/", b"{}", Origin=origin)
+            assert status == 403
+            assert b"only local pages may" in body
+
+
+def test_rubbish_is_answered_with_400_and_the_emulator_lives_on(state_directory: Path) -> None:
+    with Emulator(state_directory=state_directory, http_port=0) as emulator:
+        address = urlsplit(emulator.http_url or "")
+
+        async def send() -> bytes:
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            writer.write(b"NOT HTTP\r\n\r\n")
+            async with asyncio.timeout(5):
+                answer = await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            return answer
+
+        assert asyncio.run(send()).startswith(b"HTTP/1.1 400")
+        assert ask(emulator, "GET", "/endpoints/ep/invocations")[0] == 404
+
+
+async def test_invoke_endpoint_is_served_over_http2_too(state_directory: Path) -> None:
+    async def hello(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply("200 OK", b"hello"))
+
+    async with asyncio.timeout(20), http_container(hello) as target:
+        server = Server({"ep": Endpoint(target.url)}, state_directory=state_directory)
+        async with server:
+            host = urlsplit(server.url).netloc
+            signed = AWSRequest("POST", f"{server.url}/endpoints/ep/invocations", {"host": host}, b"body")
+            keys = Credentials(credentials.ACCESS_KEY_ID, credentials.SECRET_ACCESS_KEY)
+            SigV4Auth(keys, "sagemaker", "us-west-2").add_auth(signed)
+            async with RawClient(urlsplit(server.url).port or 0, server.certificates.ca) as client:
+                headers = {name.lower(): value for name, value in signed.headers.items() if name != "host"}
+                pseudo = {":path": "/endpoints/ep/invocations", ":authority": host, "content-type": "text/plain"}
+                stream = await client.open("ep", pseudo | headers)
+                await client.send(stream, b"body", end=True)
+                assert await client.status(stream) == 200
+                assert await client.next(stream) == "END_STREAM"
+                assert client.body(stream) == b"hello"
+                assert client.headers(stream)["x-amzn-invoked-production-variant"] == "AllTraffic"
+        assert target.seen[0].body == b"body"
+
+
+@contextlib.asynccontextmanager
+async def unlabelled(policy: str, state: Path) -> AsyncIterator[tuple[Container, RawClient]]:
+    switches = Switches(signatures="off", missing_label=policy)  # type: ignore[arg-type]  # the tests name its values
+    async with (
+        asyncio.timeout(20),
+        container(echo) as target,
+        Server({"ep": Endpoint(target.url, bidirectional=False)}, switches=switches, state_directory=state) as server,
+        RawClient(urlsplit(server.url).port or 0, server.certificates.ca) as client,
+    ):
+        yield target, client
+
+
+@pytest.mark.parametrize(("policy", "status"), [("refuse-424", 424), ("refuse-400", 400), ("allow", 200)])
+async def test_without_the_label_no_websocket_is_opened(policy: str, status: int, state_directory: Path) -> None:
+    async with unlabelled(policy, state_directory) as (target, client):
+        stream = await client.open()
+        assert await client.status(stream) == status
+        assert len(target.requests) == (status == 200)
+        if status != 200:
+            await client.next(stream)
+            assert b"com.amazonaws.sagemaker.capabilities.bidirectional-streaming" in client.body(stream)
+
+
+async def test_without_the_label_hang_answers_when_the_client_gives_up(state_directory: Path) -> None:
+    async with unlabelled("hang", state_directory) as (target, client):
+        stream = await client.open()
+        answered = asyncio.ensure_future(client.status(stream))
+        assert not (await asyncio.wait({answered}, timeout=0.1))[0]
+        await client.send(stream, b"", end=True)
+        assert await answered == 400
+        assert target.requests == []
