@@ -2,22 +2,26 @@
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 from emulator import facts
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
 from emulator.fidelity import fidelity_page
+from emulator.launch import TargetError, launched
 from emulator.recording import Recorder, Recording, RecordingError
 from emulator.replay import replay
 from emulator.server import PortInUseError, Server
 from emulator.sidecar import UpgradeRefusedError
 from emulator.switches import Switches, switches
+from emulator.target import SERVERS, parse
 from emulator.trace import SessionTrace, TraceEntry
 
 __all__ = ["main"]
@@ -63,10 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     up.set_defaults(run=_up)
     up.add_argument(
         "--target",
-        metavar="URL",
-        help="a container that runs already: http://HOST:PORT or ws://HOST:PORT; without it, endpoints come from "
-        "the control plane only (create_endpoint of boto3)",
+        help="the container: MODULE:APP (an ASGI app, served here), image:NAME[:TAG] (run here), http://HOST:PORT or "
+        "ws://HOST:PORT (runs already), or kokoro (the one of this repository); without it, endpoints come from the "
+        "control plane only (create_endpoint of boto3)",
     )
+    up.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="serves MODULE:APP (default: %(default)s)")
     up.add_argument(
         "--endpoint", default="local", metavar="NAME", help="endpoint name of --target (default: %(default)s)"
     )
@@ -137,23 +142,47 @@ def _chosen(options: argparse.Namespace) -> Switches:
 
 
 def _up(options: argparse.Namespace) -> int:
+    # a target that is being started has to be ended in order too
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
-        endpoints = {} if options.target is None else {options.endpoint: Endpoint(options.target)}
-        server = Server(
-            endpoints,
-            switches=_chosen(options),
-            host=options.host,
-            port=options.port,
-            http_port=options.http_port,
-            local_images=dict(map(_local_image, options.local_image)),
-            state_directory=options.state_dir,
-            listener=_listener(options.log, options.record),
-        )
-        asyncio.run(_serve(server, options.endpoint))
-    except (ValueError, StateDirectoryError, PortInUseError) as error:
+        with contextlib.ExitStack() as stack:
+            endpoints = {}
+            if options.target is not None:
+                endpoints[options.endpoint] = Endpoint(stack.enter_context(_container(options)))
+            server = Server(
+                endpoints,
+                switches=_chosen(options),
+                host=options.host,
+                port=options.port,
+                http_port=options.http_port,
+                local_images=dict(map(_local_image, options.local_image)),
+                state_directory=options.state_dir,
+                listener=_listener(options.log, options.record),
+            )
+            asyncio.run(_serve(server, options.endpoint))
+    except (ValueError, StateDirectoryError, PortInUseError, TargetError) as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _container(options: argparse.Namespace) -> Iterator[str]:
+    """Give the address of the container, started where it does not run already."""
+    target = parse(None if options.target == "kokoro" else options.target, options.server)
+    if target.kind == "url":
+        yield target.address  # dialled when a client comes; it may start later
+        return
+    print(f"Starting {target} …", flush=True)
+    with launched(target, target.start_timeout, Path.cwd(), echo=True) as url:
+        yield url
 
 
 def _local_image(given: str) -> tuple[str, str]:

@@ -46,10 +46,11 @@ class TargetError(Exception):
 
 
 @contextmanager
-def launched(target: Target, timeout: float, cwd: Path) -> Iterator[str]:
+def launched(target: Target, timeout: float, cwd: Path, *, echo: bool = False) -> Iterator[str]:
     """Yield the base URL of the target once its ``/ping`` answers 200; afterwards everything started here is gone.
 
-    ``timeout`` is in seconds, ``cwd`` the directory whose modules can be imported.
+    ``timeout`` is in seconds, ``cwd`` the directory whose modules can be imported; ``echo`` shows what a process of
+    ours writes.
 
     Raises:
         TargetError: it did not come up in time.
@@ -62,7 +63,7 @@ def launched(target: Target, timeout: float, cwd: Path) -> Iterator[str]:
             yield url
     else:
         port = _free_port()
-        with Process.python(_arguments(target, port), cwd) as process:
+        with Process.python(_arguments(target, port), cwd, echo=echo) as process:
             url = f"http://127.0.0.1:{port}"
             _wait(target, url, timeout, process)
             yield url

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -25,14 +25,15 @@ class Process:
     Its own group keeps Ctrl-C away from it (so that we end it in order) and catches what it started itself.
     """
 
-    def __init__(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, command: Sequence[str], cwd: Path, *, echo: bool = False) -> None:
         self.command = list(command)
+        self._echo = echo
         self.began = time.monotonic()
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._child = subprocess.Popen(
             self.command,
             cwd=cwd,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -44,13 +45,15 @@ class Process:
         self._reader.start()
 
     @classmethod
-    def python(cls, arguments: Sequence[str], cwd: Path) -> Self:
-        """Start this interpreter with arguments; modules of ``cwd`` can be imported."""
-        return cls([sys.executable, *arguments], cwd)
+    def python(cls, arguments: Sequence[str], cwd: Path, *, echo: bool = False) -> Self:
+        """Start this interpreter with arguments; modules of ``cwd`` can be imported. ``echo`` shows its output too."""
+        return cls([sys.executable, *arguments], cwd, echo=echo)
 
     def _read(self) -> None:
-        if self._child.stdout is not None:
-            self._lines.extend(line.rstrip() for line in self._child.stdout)
+        for line in self._child.stdout or ():
+            self._lines.append(line.rstrip())
+            if self._echo:
+                print(f"container | {line.rstrip()}", file=sys.stderr, flush=True)
 
     @property
     def exit_code(self) -> int | None:

@@ -1,4 +1,5 @@
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -11,14 +12,15 @@ from urllib.request import Request, urlopen
 import pytest
 
 from emulator.cli import main
+from emulator.tests.client import RawClient, event
 
 
 @contextlib.contextmanager
-def emulator_up(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def emulator_up(*arguments: str, state: Path, cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run ``emulator up`` as a user does, until it says that it is ready; give its process and what it printed."""
     command = [sys.executable, "-m", "emulator", "up", *arguments]
     process = subprocess.Popen(  # its own group, so that the signal is its alone
-        [*command, "--state-dir", str(state)], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*command, "--state-dir", str(state)], cwd=cwd, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         assert process.stdout is not None
@@ -72,7 +74,33 @@ def test_a_port_in_use_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize("target", ["localhost:8080", "https://x", "ws://", "ws://h:99999", "http://h/path"])
 def test_a_bad_target_says_what_is_expected(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["up", "--target", target, "--port", "0", "--state-dir", str(tmp_path)]) == 2
-    assert "expected http://HOST:PORT or ws://HOST:PORT" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"--target {target!r}" in error
+    assert "http://HOST:PORT" in error
+
+
+async def test_an_app_is_served_and_ended_with_the_emulator(tmp_path: Path) -> None:
+    app = "import os, pathlib\nfrom emulator.bench.container import app\n"
+    (tmp_path / "voice.py").write_text(app + "pathlib.Path('pid').write_text(str(os.getpid()))\n")
+    arguments = ("--target", "voice:app", "--port", "0", "--signatures", "off")
+    with emulator_up(*arguments, state=tmp_path / "state", cwd=tmp_path) as (process, printed):
+        port = int(printed.split("https://127.0.0.1:")[1].split("\n")[0])
+        async with RawClient(port, tmp_path / "state" / "ca" / "ca.pem") as client:
+            stream = await client.open("local")
+            await client.send(stream, event(b"hi"))
+            assert (await client.message(stream)).payload == b"hi"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_an_app_that_cannot_be_imported_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["up", "--target", "no_such_module:app", "--port", "0", "--state-dir", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "it exited with code" in error
+    assert 'Could not import module "no_such_module"' in error
+    assert "what to do" in error
 
 
 def test_facts_prints_every_entry_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
