@@ -182,6 +182,10 @@ class Emulator:
         """The wire logs of all sessions, oldest first."""
         return list(self._server.data_plane.traces)
 
+    def notes(self, name: str) -> list[str]:
+        """What SageMaker would trip over in the container of an endpoint that was created with boto3."""
+        return self._server.control_plane.notes(name)
+
     def trace(self, request_id: str) -> SessionTrace | None:
         """Return the wire log of one session by its ``x-amzn-requestid``."""
         return next((trace for trace in self.traces if trace.request_id == request_id), None)

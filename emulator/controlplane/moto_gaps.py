@@ -146,6 +146,9 @@ def _update(backend: SageMakerModelBackend, name: str, config_name: str) -> Fake
 def _plan(backend: SageMakerModelBackend, endpoint: FakeEndpoint, before: Any = None) -> None:
     """Note what to run. Model and configuration may be deleted afterwards, as on AWS."""
     config = backend.endpoint_configs[endpoint.endpoint_config_name]
+    for variant in endpoint.production_variants:  # moto leaves out what has its default
+        variant.setdefault("CurrentWeight", 1.0)
+        variant.setdefault("DesiredWeight", 1.0)
     _plans[endpoint.arn] = {
         "arn": endpoint.arn,
         "name": endpoint.endpoint_name,

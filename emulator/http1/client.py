@@ -25,10 +25,6 @@ class Response:
         self._reader = reader
         self._ended = False
 
-    def header(self, name: str) -> str | None:
-        """Return the first value of a header."""
-        return next((value for given, value in self.headers if given == name), None)
-
     async def receive(self) -> bytes | None:
         """Return the next bytes of the body, None at its end.
 

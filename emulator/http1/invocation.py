@@ -24,6 +24,7 @@ __all__ = [
 _PREFIX = "x-amzn-sagemaker-"
 _UNSIGNED = "UNSIGNED-PAYLOAD"
 _MAX_TEXT = 2048  # of the message members in the service model
+_CONTAINER = facts.text("inv.container-name")
 _NAME = facts.text("req.variant")
 _PRINTABLE = r"[!-~][ -~]*"
 # member, pattern, longest value: as in the service model
@@ -163,7 +164,7 @@ def check_size(size: int, limit: int) -> None:
         )
 
 
-def container_failed(variant: str, status: int, body: bytes, endpoint: str, scope: tuple[str, str]) -> RequestError:
+def container_failed(status: int, body: bytes, endpoint: str, scope: tuple[str, str]) -> RequestError:
     """Return the error for a container that answered with an error status. ``scope`` is region and account."""
     said = body.decode("utf-8", "replace")[:_MAX_TEXT]
     whose = "client" if 400 <= status < 500 else "server"
@@ -172,7 +173,7 @@ def container_failed(variant: str, status: int, body: bytes, endpoint: str, scop
     console = f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#logEventViewer:group={group}"
     room = _MAX_TEXT - 512
     return _model_error(
-        f'Received {whose} error ({status}) from {variant} with message "{said[:room]}". See {console} in account '
+        f'Received {whose} error ({status}) from {_CONTAINER} with message "{said[:room]}". See {console} in account '
         f"{account} for more information.",
         status,
         said,
@@ -180,18 +181,18 @@ def container_failed(variant: str, status: int, body: bytes, endpoint: str, scop
     )
 
 
-def timed_out(variant: str) -> RequestError:
+def timed_out() -> RequestError:
     """Return the error for a container that did not answer in time."""
-    text = facts.text("inv.timeout-text").replace("{name}", variant)
+    text = facts.text("inv.timeout-text").replace("{name}", _CONTAINER)
     return _model_error(
-        f'Received server error (0) from {variant} with message "{text}"', 0, text, "INTERNAL_FAILURE_FROM_MODEL"
+        f'Received server error (0) from {_CONTAINER} with message "{text}"', 0, text, "INTERNAL_FAILURE_FROM_MODEL"
     )
 
 
-def unreachable(variant: str, what: str) -> RequestError:
+def unreachable(what: str) -> RequestError:
     """Return the error for a container that gave no valid answer at all (fact ``inv.no-answer``)."""
     return _model_error(
-        f'Received server error (0) from {variant} with message "{what}"', 0, what, "INTERNAL_FAILURE_FROM_MODEL"
+        f'Received server error (0) from {_CONTAINER} with message "{what}"', 0, what, "INTERNAL_FAILURE_FROM_MODEL"
     )
 
 

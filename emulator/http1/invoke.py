@@ -166,9 +166,9 @@ class _Relay:
                     else:
                         first = await response.receive() or b""
             except TimeoutError:
-                raise timed_out(variant) from None
+                raise timed_out() from None
             except PeerError as error:
-                raise unreachable(variant, str(error)) from None
+                raise unreachable(str(error)) from None
             head = response_headers(self._request.operation, variant, response.headers)
             if self._request.operation is Operation.INVOKE:
                 await answer(self._exchange, 200, [*head, *self._head], first)
@@ -188,7 +188,7 @@ class _Relay:
     async def _failed(self, response: Response) -> RequestError:
         body = await response.read(_MAX_ERROR_BODY)
         scope = credentials.REGION, _ACCOUNT
-        return container_failed(self._endpoint.variant, response.status, body, self._request.endpoint, scope)
+        return container_failed(response.status, body, self._request.endpoint, scope)
 
     async def _stream(self, response: Response, first: bytes) -> None:
         cutter = PartCutter()
@@ -201,10 +201,13 @@ class _Relay:
                 async with asyncio.timeout_at(self._limit):
                     data = await response.receive()
         except TimeoutError:
-            text = facts.text("rs.timeout-text").replace("{name}", self._endpoint.variant)
+            text = facts.text("rs.timeout-text").replace("{name}", facts.text("inv.container-name"))
             failure = text, facts.text("rs.time-exceeded")
         except PeerError as error:
-            failure = f"The model {self._endpoint.variant} broke its response off: {error}", facts.text("rs.broken")
+            failure = (
+                f"The model {facts.text('inv.container-name')} broke its response off: {error}",
+                facts.text("rs.broken"),
+            )
         if failure is not None:
             _log.warning("%s: ModelStreamError %s: %s", self._exchange.path, failure[1], failure[0])
             await self._exchange.send(encode_exception("ModelStreamError", *failure))

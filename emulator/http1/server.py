@@ -126,8 +126,10 @@ class Http1Connections:
         try:
             while await self._serve_one(protocol, reader, writer, lost):
                 protocol.start_next_cycle()
-        except (ClientGoneError, ConnectionError, h11.LocalProtocolError) as gone:
+        except (ClientGoneError, ConnectionError) as gone:
             _log.debug("HTTP/1.1 connection ended: %s", gone)
+        except h11.LocalProtocolError as error:
+            _log.error("a response could not be written as HTTP/1.1: %s", error)
         finally:
             writer.close()
             # pooled clients do not answer a TLS close before their next request

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import re
 import sys
 import time
@@ -98,6 +99,17 @@ def cloud(state_directory: Path) -> Iterator[Cloud]:
         for name, value in emulator.environment.items():
             patch.setenv(name, value)
         yield Cloud(emulator, boto3.session.Session())
+    assert not [line for line in commands() if "emulator.tests.model" in line or "moto_main" in line]
+
+
+def commands() -> list[str]:
+    """Return the command lines of this process's children."""
+    mine = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                mine.append((stat.parent / "cmdline").read_text().replace("\0", " "))
+    return mine
 
 
 @contextlib.asynccontextmanager
@@ -135,6 +147,7 @@ async def test_the_life_of_an_endpoint(cloud: Cloud, caplog: pytest.LogCaptureFi
         assert described["EndpointStatus"] == "InService"
         assert "FailureReason" not in described
         assert described["ProductionVariants"][0]["VariantName"] == "AllTraffic"
+        assert described["ProductionVariants"][0]["CurrentWeight"] == 1
         assert described["ProductionVariants"][0]["DeployedImages"][0]["SpecifiedImage"] == IMAGE
         assert described["EndpointArn"] == "arn:aws:sagemaker:us-west-2:000000000000:endpoint/voice"
 
@@ -154,8 +167,10 @@ async def test_the_life_of_an_endpoint(cloud: Cloud, caplog: pytest.LogCaptureFi
             assert (updated["EndpointStatus"], updated["EndpointConfigName"]) == ("InService", "voice-2")
             assert await asyncio.to_thread(cloud.ask, "voice") == b"goodbye you"
             assert await say(b"stream") == b"hello stream"  # an open stream stays on the old container
+            assert sum("emulator.tests.model" in line for line in commands()) == 2
         async with conversation("voice") as say:
             assert await say(b"stream") == b"goodbye stream"
+        await asyncio.to_thread(until, lambda: sum("emulator.tests.model" in line for line in commands()) == 1 or None)
 
         sagemaker.delete_endpoint(EndpointName="voice")
         with pytest.raises(ClientError, match="Could not find endpoint"):

@@ -119,7 +119,7 @@ async def test_a_container_that_takes_too_long_is_the_reported_text(
         for operation in (client.invoke_endpoint, client.invoke_endpoint_with_response_stream):
             with pytest.raises(
                 client.exceptions.ModelError,
-                match=r'server error \(0\) from AllTraffic with message "Your invocation timed out',
+                match=r'server error \(0\) from primary with message "Your invocation timed out',
             ):
                 await asyncio.to_thread(operation, EndpointName="ep", Body=b"x")
 
@@ -178,7 +178,11 @@ async def test_parts_come_while_the_container_still_works(
     ("switches", "code", "text"),
     [
         (Switches(), "StreamBroken", "broke its response off"),
-        (Switches(response_stream_max=0.2), "ModelInvocationTimeExceeded", "in the allotted time"),
+        (
+            Switches(response_stream_max=0.2),
+            "ModelInvocationTimeExceeded",
+            "Your model primary did not complete sending the inference response in the allotted time",
+        ),
     ],
 )
 async def test_a_failure_in_the_middle_is_an_exception_event(

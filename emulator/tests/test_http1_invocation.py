@@ -115,14 +115,14 @@ def test_a_body_over_the_limit_is_refused() -> None:
     [(400, "client", "CLIENT_ERROR_FROM_MODEL"), (503, "server", "INTERNAL_FAILURE_FROM_MODEL")],
 )
 def test_an_error_of_the_container_keeps_its_status_and_body(status: int, whose: str, code: str) -> None:
-    error = container_failed("AllTraffic", status, b"no such voice", "ep", ("us-west-2", "000000000000"))
+    error = container_failed(status, b"no such voice", "ep", ("us-west-2", "000000000000"))
     assert error.status == 424
-    assert error.message.startswith(f'Received {whose} error ({status}) from AllTraffic with message "no such voice".')
+    assert error.message.startswith(f'Received {whose} error ({status}) from primary with message "no such voice".')
     assert error.members == {"OriginalStatusCode": status, "OriginalMessage": "no such voice", "ErrorCode": code}
 
 
 def test_messages_stay_within_the_length_of_the_service_model() -> None:
-    error = container_failed("AllTraffic", 500, b"x" * 100_000, "ep", ("us-west-2", "000000000000"))
+    error = container_failed(500, b"x" * 100_000, "ep", ("us-west-2", "000000000000"))
     assert len(error.message) <= 2048
     assert len(str(error.members["OriginalMessage"])) <= 2048
 
