@@ -14,6 +14,7 @@ from contract_tests import profile
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
+from contract_tests.export import to_json
 from contract_tests.report import render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
@@ -72,6 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=DEFAULT_IDLE_S,
         help="pause that a session has to survive in CT7 (%(default)s; a real conversation pauses for a minute)",
     )
+    group.addoption("--contract-json", metavar="FILE", type=Path, help="write the verdicts to FILE as JSON")
     group.addoption("--list-checks", action="store_true", help="print the checks and exit")
 
 
@@ -107,6 +109,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     except profile.ProfileError as error:
         raise pytest.UsageError(f"--profile {error}") from None
+    path: Path | None = config.getoption("contract_json")
+    if path is not None and not path.absolute().parent.is_dir():
+        raise pytest.UsageError(f"--contract-json {path}: the directory {path.absolute().parent} does not exist")
     config.stash[_target] = chosen
     config.stash[_profile] = judged_by
     config.stash[_verdicts] = []
@@ -174,6 +179,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         if verdict.status is Status.WARN:
             terminalreporter.line("")
             terminalreporter.line(render(verdict))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the verdicts for programs, where that was asked for."""
+    config = session.config
+    path: Path | None = config.getoption("contract_json")
+    verdicts = config.stash[_verdicts]
+    if path is not None and verdicts:
+        document = to_json(verdicts, str(config.stash[_target]), config.stash[_profile].name)
+        path.write_text(document, encoding="utf-8")
 
 
 @pytest.hookimpl(trylast=True)
