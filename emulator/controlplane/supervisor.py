@@ -49,6 +49,8 @@ class _Served:
     """One endpoint at work."""
 
     plan: Plan
+    running: Plan | None = None
+    """What the container was started from: after a failed update, not the newest plan."""
     container: Container | None = None
     endpoint: Endpoint | None = None
     task: asyncio.Task[None] | None = None
@@ -70,6 +72,7 @@ class Supervisor:
         self._report = report
         self._times = lifecycle
         self._served: dict[str, _Served] = {}
+        self._names: dict[str, str] = {}  # an endpoint's name to the ARN that has it: the data planes know names only
         self._retiring: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
 
@@ -103,6 +106,8 @@ class Supervisor:
 
     async def _delete(self, served: _Served) -> None:
         await _cancel(served.task)
+        if self._names.get(served.plan.name) == served.plan.arn:
+            del self._names[served.plan.name]
         if served.endpoint is not None:
             self._registry.remove(served.plan.name)
         if served.container is not None:
@@ -111,31 +116,32 @@ class Supervisor:
     async def _run(self, served: _Served) -> None:
         """Bring a plan into service and watch over it."""
         plan = served.plan
-        updating = served.endpoint is not None
         while True:
             try:
                 container = await self._bring_up(plan)
             except ContainerError as error:
                 _log.error("endpoint %s: %s", plan.name, error)
-                if updating:  # as on AWS: back to the old one, without a word (fact life.failed-update)
-                    await self._report(Report(plan.arn, plan.generation, "InService", rolled_back=True))
-                else:
-                    await self._report(Report(plan.arn, plan.generation, "Failed", str(error)))
-                return
-            self._replace(served, container)
-            await self._report(Report(plan.arn, plan.generation, "InService"))
+                if served.running is None or served.container is None:
+                    await self._report(Report(plan.arn, served.plan.generation, "Failed", str(error)))
+                    return
+                # as on AWS: back to the old one, without a word (fact life.failed-update)
+                plan, container = served.running, served.container
+                await self._report(Report(plan.arn, served.plan.generation, "InService", rolled_back=True))
+            else:
+                self._replace(served, container, plan)
+                await self._report(Report(plan.arn, served.plan.generation, "InService"))
             await self._watch(served, container)
-            updating = False
+            served.running = None  # there is nothing to go back to
 
-    def _replace(self, served: _Served, container: Container) -> None:
+    def _replace(self, served: _Served, container: Container, plan: Plan) -> None:
         old_container, old_endpoint = served.container, served.endpoint
-        served.container, served.notes = container, container.notes
-        served.endpoint = Endpoint(container.url, served.plan.variant, bidirectional=container.bidirectional)
-        self._registry.put(served.plan.name, served.endpoint)
+        served.container, served.notes, served.running = container, container.notes, plan
+        served.endpoint = Endpoint(container.url, plan.variant, bidirectional=container.bidirectional)
+        self._registry.put(plan.name, served.endpoint)
         for note in container.notes:
-            _log.warning("endpoint %s: %s", served.plan.name, note)
+            _log.warning("endpoint %s: %s", plan.name, note)
         if old_container is not None and old_endpoint is not None:
-            self._spawn(self._retire(old_container, old_endpoint, served.plan))
+            self._spawn(self._retire(old_container, old_endpoint, plan))
 
     async def _bring_up(self, plan: Plan) -> Container:
         """Start the container and wait until it is healthy.
@@ -144,7 +150,8 @@ class Supervisor:
             ContainerError: it failed; the text is the FailureReason.
         """
         problem = plan.problem
-        if plan.name in self._registry and self._served[plan.arn].endpoint is None:
+        taken = plan.name in self._registry and self._served[plan.arn].endpoint is None
+        if self._names.setdefault(plan.name, plan.arn) != plan.arn or taken:
             problem = f"an endpoint named {plan.name} is served already, in another region or given by hand"
         if problem is not None:
             raise ContainerError(failure_reason(plan.variant, problem, [], ""))

@@ -119,9 +119,9 @@ class Stage:
         self.reports: asyncio.Queue[Report] = asyncio.Queue()
         self.registry = Registry({"static": Endpoint("http://127.0.0.1:9")})
         self._url = url
-        self.supervisor = Supervisor(self.registry, start or self._start, self.reports.put, QUICK)
+        self.supervisor = Supervisor(self.registry, start or self.start, self.reports.put, QUICK)
 
-    async def _start(self, _: ContainerSpec) -> Container:
+    async def start(self, _: ContainerSpec) -> Container:
         self.containers.append(FakeContainer(self._url))
         return self.containers[-1]
 
@@ -193,6 +193,40 @@ async def test_a_container_that_never_gets_healthy_is_stopped(
         assert "ep" not in stage.registry
         await stage.supervisor.shut_down()
         assert stage.containers[0].stopped.is_set()
+
+
+async def test_after_a_failed_update_the_old_container_is_watched_and_started_anew() -> None:
+    async with http_container(healthy) as target:
+
+        async def start(spec: ContainerSpec) -> Container:
+            if spec.image == "broken":
+                raise ContainerError("it is broken")
+            return await stage.start(spec)
+
+        stage = Stage(target.url, start)
+        await stage.supervisor.reconcile([plan()])
+        await stage.report()
+        broken = Plan("arn:ep", "ep", 2, "AllTraffic", ContainerSpec("broken", {}))
+        await stage.supervisor.reconcile([broken])
+        assert await stage.report() == Report("arn:ep", 2, "InService", rolled_back=True)
+        assert not stage.containers[0].stopped.is_set()
+        stage.containers[0].status = 1
+        assert await stage.report() == Report("arn:ep", 2, "InService")
+        assert len(stage.containers) == 2
+        await stage.supervisor.shut_down()
+
+
+async def test_one_name_in_two_regions_is_served_once() -> None:
+    async with http_container(healthy) as target:
+        stage = Stage(target.url)
+        other = Plan("arn:other-region", "ep", 2, "AllTraffic", ContainerSpec("image", {}))
+        await stage.supervisor.reconcile([plan(), other])
+        by_arn = {report.arn: report for report in [await stage.report(), await stage.report()]}
+        assert by_arn["arn:ep"].status == "InService"
+        assert "in another region" in (by_arn["arn:other-region"].reason or "")
+        await stage.supervisor.reconcile([plan()])
+        assert "ep" in stage.registry
+        await stage.supervisor.shut_down()
 
 
 async def test_a_variant_s_own_limit_comes_before_the_eight_minutes() -> None:
