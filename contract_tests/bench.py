@@ -70,6 +70,13 @@ class Bench:
             return self.profile.reply_timeout
         return min(self.profile.reply_timeout, max(_LEAST_PATIENCE_S, 4 * self.baseline.longest_gap + 3))
 
+    def patience_for(self, text: str) -> float:
+        """Silence, in seconds, that a container may need for ``text`` if it sends nothing before all is spoken."""
+        if self.baseline is None:
+            return self.profile.reply_timeout
+        share = len(text) / len(self.profile.request.sentences[0])
+        return max(self.patience, _LEAST_PATIENCE_S + 3 * share * self.baseline.seconds)
+
     @property
     def bounded(self) -> float:
         """Seconds within which a whole answer of ordinary length has to be over."""
