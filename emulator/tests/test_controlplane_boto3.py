@@ -20,7 +20,7 @@ from aws_sdk_sagemaker_runtime_http2.models import (
     RequestPayloadPart,
     RequestStreamEventPayloadPart,
 )
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from emulator import Emulator
@@ -268,3 +268,13 @@ def test_a_stack_starts_and_stops_the_container_too(cloud: Cloud) -> None:
     cloudformation.delete_stack(StackName="s")
     with pytest.raises(ClientError, match="not found"):
         cloud.ask("stacked")
+
+
+def test_moto_s_process_cannot_reach_another_machine(cloud: Cloud, capfd: pytest.CaptureFixture[str]) -> None:
+    # SNS is a service where moto itself opens connections: it would send the message to the subscriber
+    sns = cloud.client("sns")
+    topic = sns.create_topic(Name="t")["TopicArn"]
+    sns.subscribe(TopicArn=topic, Protocol="http", Endpoint="http://192.0.2.1/")
+    with pytest.raises(BotoCoreError, match="500 Internal Server Error"):
+        sns.publish(TopicArn=topic, Message="hello")
+    assert "moto wants to reach 192.0.2.1" in capfd.readouterr().err
