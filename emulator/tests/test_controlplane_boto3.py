@@ -20,7 +20,8 @@ from aws_sdk_sagemaker_runtime_http2.models import (
     RequestPayloadPart,
     RequestStreamEventPayloadPart,
 )
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
+from botocore.parsers import ResponseParserError
 from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from emulator import Emulator
@@ -275,6 +276,6 @@ def test_moto_s_process_cannot_reach_another_machine(cloud: Cloud, capfd: pytest
     sns = cloud.client("sns")
     topic = sns.create_topic(Name="t")["TopicArn"]
     sns.subscribe(TopicArn=topic, Protocol="http", Endpoint="http://192.0.2.1/")
-    with pytest.raises(BotoCoreError, match="500 Internal Server Error"):
+    with pytest.raises(ResponseParserError, match="500 Internal Server Error"):
         sns.publish(TopicArn=topic, Message="hello")
     assert "moto wants to reach 192.0.2.1" in capfd.readouterr().err
