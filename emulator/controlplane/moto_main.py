@@ -36,7 +36,9 @@ def stay_at_home(event: str, arguments: tuple[Any, ...]) -> None:
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
     if host not in _LOOPBACK and not _is_loopback(str(host)):
-        raise PermissionError(f"moto wants to reach {host}: the emulator keeps it on this machine")
+        what = f"moto wants to reach {host}: the emulator keeps it on this machine"
+        print(f"WARNING {what}", file=sys.stderr, flush=True)  # what raises here may be swallowed, or become a bare 500
+        raise PermissionError(what)
 
 
 def _is_loopback(host: str) -> bool:

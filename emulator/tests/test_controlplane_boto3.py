@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import re
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -20,6 +21,7 @@ from aws_sdk_sagemaker_runtime_http2.models import (
     RequestPayloadPart,
     RequestStreamEventPayloadPart,
 )
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 from smithy_http.aio.crt import AWSCRTHTTPClient
@@ -271,11 +273,25 @@ def test_a_stack_starts_and_stops_the_container_too(cloud: Cloud) -> None:
         cloud.ask("stacked")
 
 
-def test_moto_s_process_cannot_reach_another_machine(cloud: Cloud, capfd: pytest.CaptureFixture[str]) -> None:
-    # SNS is a service where moto itself opens connections: it would send the message to the subscriber
-    sns = cloud.client("sns")
-    topic = sns.create_topic(Name="t")["TopicArn"]
-    sns.subscribe(TopicArn=topic, Protocol="http", Endpoint="http://192.0.2.1/")
-    with pytest.raises(ResponseParserError, match="500 Internal Server Error"):
-        sns.publish(TopicArn=topic, Message="hello")
-    assert "moto wants to reach 192.0.2.1" in capfd.readouterr().err
+def test_moto_s_process_cannot_reach_another_machine_and_ends_with_its_input() -> None:
+    command = [sys.executable, "-m", "emulator.controlplane.moto_main"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("secret\n")
+        process.stdin.flush()
+        moto = boto3.session.Session("AKIDEXAMPLE", "secret", region_name="us-west-2").client(
+            "sns",
+            endpoint_url=f"http://127.0.0.1:{int(process.stdout.readline())}",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        # SNS is a service where moto itself opens connections: it sends the message to the subscriber
+        topic = moto.create_topic(Name="t")["TopicArn"]
+        moto.subscribe(TopicArn=topic, Protocol="http", Endpoint="http://192.0.2.1/")
+        with pytest.raises(ResponseParserError, match="500 Internal Server Error"):
+            moto.publish(TopicArn=topic, Message="hello")
+        moto.close()
+        _, errors = process.communicate(timeout=20)  # closes its input
+    assert "WARNING moto wants to reach 192.0.2.1" in errors
+    assert process.returncode == 0
