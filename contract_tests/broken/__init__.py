@@ -49,6 +49,36 @@ CONTAINERS = (
         "Closes the session on a bad message. https://github.com/coder/websocket/issues/399",
     ),
     broken(
+        "fragment_decode",
+        "CT3",
+        "Decodes each fragment by itself. https://github.com/ballerina-platform/ballerina-lang/issues/12695",
+    ),
+    broken(
+        "fragment_log",
+        "CT3",
+        "A debug line that decodes each frame. https://github.com/python-websockets/websockets/pull/1711",
+    ),
+    broken(
+        "first_chunk_wait",
+        "CT4",
+        "Waits for a first chunk that never comes. https://github.com/jing332/tts-server-android/issues/106",
+    ),
+    broken(
+        "empty_concat",
+        "CT4",
+        "Takes the first of no chunks. https://github.com/QwenAudio/CosyVoice/pull/710",
+    ),
+    broken(
+        "ping_locked",
+        "CT5",
+        "Health check waits for the model's lock. https://github.com/octos-org/octos/issues/159",
+    ),
+    broken(
+        "blocked_loop",
+        "CT5",
+        "The model runs on the event loop. https://github.com/OpenVoiceOS/ovos-tts-server/pull/147",
+    ),
+    broken(
         "blocked_pong",
         "CT6",
         "Answers no Ping while it works. https://github.com/aio-libs/aiohttp/pull/10544",

@@ -1,0 +1,22 @@
+"""Whose fault it is: one bug must not make every check red that comes across it."""
+
+from contract_tests.bench import Bench
+
+__all__ = ["bad_message_ends_session", "second_request_fails"]
+
+_QUIET_S = 1.0
+
+
+async def second_request_fails(bench: Bench) -> bool:
+    """Tell whether a session does not outlive its first good request, whatever it was: CT7 says so then."""
+    async with bench.connect() as conversation:
+        await conversation.ask("first")
+        return not (await conversation.ask("second")).complete
+
+
+async def bad_message_ends_session(bench: Bench) -> bool:
+    """Tell whether a session does not outlive the simplest bad message: CT2 says so then."""
+    async with bench.connect() as conversation:
+        await conversation.send(bench.profile.bad_messages[0].encode(), conversation.data_type)
+        await conversation.hear(conversation.expect("bad"), patience=_QUIET_S)
+        return not (await conversation.ask_again("after-bad")).complete

@@ -1,0 +1,175 @@
+"""CT5: while one session is at work, /ping and new sessions are answered at once."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from contract_tests.answer import Answer
+from contract_tests.bench import Bench, Ping
+from contract_tests.check import Check, Outcome
+from contract_tests.unpunctuated import unpunctuated
+from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
+from emulator import SessionTrace, facts
+
+__all__ = ["LoopStaysFree"]
+
+_WORK_S = 4.0
+_MOST_CHARACTERS = 400
+_EVERY_S = 0.2
+_NO_NOISE_S = 1.0
+"""A handshake that takes longer is no matter of a busy machine."""
+_OFF_THE_LOOP = Fix(
+    "Move the model call, and whatever else computes, off the event loop: into a thread, an executor or a process of "
+    "its own. A lock around the model belongs to that thread, not to /ping.",
+    before="for chunk in model.synthesise(text):            # blocks everybody\n    await websocket.send_bytes(chunk)",
+    after="""\
+chunks = model.synthesise(text)
+while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+    await websocket.send_bytes(chunk)""",
+)
+
+
+@dataclass
+class _Seen:
+    """What was measured while the container was at work: /ping, and seconds from a dial to its 101."""
+
+    pings: list[Ping] = field(default_factory=list)
+    handshakes: list[float] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+class LoopStaysFree(Check):
+    """A long text without a stop is spoken; meanwhile /ping is asked every 200 ms and sessions are opened."""
+
+    id = "CT5"
+    name = "loop-stays-free"
+    stake = (
+        "SageMaker gives /ping 2 s and a new socket 250 ms. One model call on the event loop breaks both for everybody "
+        "else on the instance: callers are turned away, and a healthy container is replaced because it works."
+    )
+    facts = ("life.ping-timeout", "ctr.accept-250ms", "life.ping-open-streams")
+
+    async def run(self, bench: Bench) -> Outcome:
+        """Look at an idle session first, for comparison, then at one that works."""
+        limit = facts.seconds("life.ping-timeout")
+        text = _long_text(bench)
+        seen = _Seen()
+        async with bench.connect() as conversation:
+            idle = await bench.ping(timeout=limit)
+            answer = await conversation.request("works", text)
+            hearing = asyncio.create_task(conversation.hear(answer, bench.patience_for(text)))
+            pinging = asyncio.create_task(_ask_ping(bench, hearing, seen, limit))
+            try:
+                await _open_sessions(bench, hearing, seen)
+                await asyncio.gather(hearing, pinging)
+            finally:
+                hearing.cancel()
+                pinging.cancel()
+            for ping in seen.pings:
+                if ping.seconds > _NO_NOISE_S:
+                    conversation.session.note(f"a GET /ping meanwhile: {ping}")
+            closing = await bench.closing(conversation)
+        finding = _judge(len(text), answer, idle, seen, limit)
+        return finding, closing, bench.log(conversation)
+
+
+def _long_text(bench: Bench) -> str:
+    """Return a text that keeps this container at work for some seconds, as far as it can be long enough."""
+    request = bench.profile.request
+    pace = bench.baseline.seconds / len(request.sentences[0]) if bench.baseline else 0.0
+    length = _WORK_S / pace if pace else _MOST_CHARACTERS
+    return unpunctuated(request.sentences, round(min(max(length, len(request.long_text)), _MOST_CHARACTERS)))
+
+
+async def _ask_ping(bench: Bench, hearing: asyncio.Task[Answer], seen: _Seen, limit: float) -> None:
+    while not hearing.done():
+        seen.pings.append(await bench.ping(timeout=limit))
+        await asyncio.wait([hearing], timeout=_EVERY_S)
+
+
+async def _open_sessions(bench: Bench, hearing: asyncio.Task[Answer], seen: _Seen) -> None:
+    while not hearing.done():
+        async with bench.connect() as other:
+            trace = bench.trace(other)
+            seconds = _accept_seconds(trace) if trace is not None else None
+            if seconds is not None:
+                seen.handshakes.append(seconds)
+            else:
+                seen.refused.append(str(other.session.over))
+        await asyncio.wait([hearing], timeout=_EVERY_S)
+
+
+def _accept_seconds(trace: SessionTrace) -> float | None:
+    """Return the seconds from the upgrade request to the container's 101, None if there was none."""
+    times = [entry.at for entry in trace.entries if entry.hop == "container" and entry.kind == "http"]
+    return times[1] - times[0] if len(times) > 1 else None
+
+
+def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -> Finding:
+    late = [ping for ping in seen.pings if ping.status is None] if idle.status is not None else []
+    slowest = max(seen.handshakes, default=0.0)
+    accept = facts.seconds("ctr.accept-250ms")
+    lost = f"; {len(seen.refused)} were turned away: {seen.refused[0]}" if seen.refused else ""
+    slow = [seconds for seconds in seen.handshakes if seconds > accept]
+    sent = f"a text of {length} characters without a stop; meanwhile GET /ping every {_EVERY_S:g} s and new sessions"
+    expected = f"/ping within {limit:g} s, and HTTP 101 to a new session within {accept * 1000:.0f} ms"
+    handshakes = f"the slowest of {len(seen.handshakes)} new sessions was accepted after {slowest:.2f} s{lost}"
+    if late:
+        blocked = slowest > _NO_NOISE_S or seen.refused
+        return failed(
+            sent=sent,
+            expected=expected,
+            observed=f"{len(late)} of {len(seen.pings)} times no answer from /ping within {limit:g} s (with an idle "
+            f"session open: {idle}); {handshakes}",
+            causes=_BLOCKED if blocked else _LOCKED,
+            fix=_OFF_THE_LOOP,
+        )
+    if slowest > _NO_NOISE_S or seen.refused:
+        return failed(
+            sent=sent,
+            expected=expected,
+            observed=f"{handshakes}; /ping was never slower than {_slowest(seen):.2f} s",
+            causes=_BLOCKED if _slowest(seen) > accept else _ACCEPT_WAITS,
+            fix=_OFF_THE_LOOP,
+        )
+    if len(slow) > 1:
+        return warned(
+            sent=sent,
+            expected=expected,
+            observed=f"{len(slow)} of {len(seen.handshakes)} new sessions took longer; {handshakes}",
+            causes=(*_BLOCKED, "All cores are busy, and the event loop does not get its turn: leave one to it."),
+            fix=_OFF_THE_LOOP,
+        )
+    if not answer.complete and answer.outcome != "error":
+        return not_applicable(f"the long text was not answered, so there was no work to judge: {answer.describe()}")
+    if not seen.pings and not seen.handshakes:
+        return passed(f"done with a text of {length} characters before anything could be asked")
+    pings = f"{len(seen.pings)} /ping, the slowest {_slowest(seen):.2f} s"
+    if idle.status is None:
+        pings = "/ping does not answer an idle session either, which is for CT24 to say"
+    return passed(f"{answer.seconds:.1f} s of work: {pings}; {handshakes}")
+
+
+def _slowest(seen: _Seen) -> float:
+    return max((ping.seconds for ping in seen.pings), default=0.0)
+
+
+_BLOCKED = (
+    (
+        "The model, or the encoding of its audio, runs on the event loop: a blocking call inside `async def`. Neither "
+        "/ping nor the accept of a new session gets a turn meanwhile."
+    ),
+    "A C extension that computes in another thread holds the GIL.",
+)
+_LOCKED = (
+    (
+        "The event loop is free, since new sessions are accepted at once; /ping itself waits for the model, or for a "
+        "lock that synthesis holds."
+    ),
+    "/ping runs in the same small pool of threads as synthesis, and all of them are taken.",
+)
+_ACCEPT_WAITS = (
+    (
+        "/ping is quick, so the event loop is free; a new session waits before it is accepted: for the model, a slot "
+        "or a lock that synthesis holds. Accept first, wait afterwards."
+    ),
+)
