@@ -5,10 +5,13 @@ from contract_tests.checks.bad_message_isolation import BadMessageIsolation
 from contract_tests.checks.control_frames import ControlFrames
 from contract_tests.checks.explicit_close import ExplicitClose
 from contract_tests.checks.fragmented_utf8 import FragmentedUtf8
+from contract_tests.checks.frame_size import FrameSize
 from contract_tests.checks.good_request import GoodRequest
+from contract_tests.checks.long_text import LongText
 from contract_tests.checks.loop_stays_free import LoopStaysFree
 from contract_tests.checks.many_sentences import ManySentences
 from contract_tests.checks.nothing_to_speak import NothingToSpeak
+from contract_tests.checks.parameters import Parameters
 from contract_tests.checks.pcm_integrity import PcmIntegrity
 from contract_tests.checks.ping import PingHealth
 from contract_tests.checks.pong import PongWhileBusy
@@ -26,7 +29,10 @@ CHECKS: tuple[Check, ...] = (
     PongWhileBusy(),
     ManySentences(),
     PcmIntegrity(),
+    FrameSize(),
     ExplicitClose(),
+    Parameters(),
+    LongText(),
     ControlFrames(),
     PingHealth(),
 )

@@ -4,6 +4,7 @@ import difflib
 import json
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -48,6 +49,12 @@ class RequestTemplate:
         # one pass: a value that itself holds "{text}" is not filled again
         return re.sub(r"\{(" + "|".join(_PLACEHOLDERS) + r")\}", fill, self.template)
 
+    def render_with(self, request_id: str, member: str, value: object) -> str:
+        """Return the JSON request for the first sentence with one member set; NaN is written as Python writes it."""
+        document = json.loads(self.render(request_id))
+        document[member] = value
+        return json.dumps(document, ensure_ascii=False)
+
     @property
     def long_text(self) -> str:
         """All sentences in a row: something to be busy with for a while."""
@@ -75,7 +82,10 @@ class AudioFormat:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One protocol that the suite can judge. ``reply_timeout`` is in seconds without anything from the container."""
+    """One protocol that the suite can judge. ``reply_timeout`` is in seconds without anything from the container.
+
+    ``parameters`` names members of a request, each with values that the container has to refuse.
+    """
 
     name: str
     title: str
@@ -89,6 +99,7 @@ class Profile:
     bad_messages: tuple[str, ...]
     close: CloseRule | None
     audio: AudioFormat | None
+    parameters: Mapping[str, Sequence[str | float]]
 
     @property
     def id_member(self) -> str | None:
@@ -139,13 +150,15 @@ def _profile(root: Table, name: str) -> Profile:
     bad = root.table("bad_messages")
     close = root.table("close")
     audio = root.table("audio")
+    parameters = root.table("parameters")
     end = _mark(reply, "end") or reply.fail("end", "is missing.", 'For example: end = { json = { type = "done" } }')
+    request_template = _request(request)
     profile = Profile(
         name=name,
         title=root.text("title") or name,
         path=root.text("path"),
         query=root.text("query"),
-        request=_request(request),
+        request=request_template,
         reply_timeout=reply.seconds("timeout", _DEFAULT_REPLY_TIMEOUT_S),
         end=end,
         start=_mark(reply, "start"),
@@ -153,8 +166,9 @@ def _profile(root: Table, name: str) -> Profile:
         bad_messages=(bad.texts("texts") if bad else None) or _DEFAULT_BAD_MESSAGES,
         close=_close(close) if close else None,
         audio=_audio(audio) if audio else None,
+        parameters=_parameters(parameters, request_template) if parameters else {},
     )
-    for table in (request, reply, bad, close, audio, root):
+    for table in (request, reply, bad, close, audio, parameters, root):
         if table is not None:
             table.done()
     return profile
@@ -239,3 +253,10 @@ def _audio(table: Table) -> AudioFormat:
     if rate is None or not 1 <= rate <= 384_000:
         table.fail("sample_rate", f"is {rate!r}, expected samples per second.")
     return AudioFormat(rate, table.text("duration_member"))
+
+
+def _parameters(table: Table, request: RequestTemplate) -> dict[str, tuple[str | float, ...]]:
+    keys = table.keys()
+    if request.format != "json" or not isinstance(json.loads(request.render("id")), dict):
+        table.fail(keys[0] if keys else "", "cannot be put into the request.", "Its template has to be a JSON object.")
+    return {key: table.scalars(key) for key in keys}

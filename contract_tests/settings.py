@@ -7,7 +7,7 @@ from typing import NoReturn
 
 __all__ = ["ProfileError", "Table"]
 
-_NAMES = {str: "a string", int: "a whole number", float: "a number", list: "a list of strings", dict: "a table"}
+_NAMES = {str: "a string", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
 
 
 class ProfileError(Exception):
@@ -85,6 +85,20 @@ class Table:
             if not isinstance(value, str):
                 self.fail(f"{key}[{index}]", f"is {value!r}, expected a string.")
         return tuple(value for value in values if isinstance(value, str))
+
+    def keys(self) -> list[str]:
+        """Return the keys that have not been taken yet."""
+        return list(self._values)
+
+    def scalars(self, key: str) -> tuple[str | float, ...]:
+        """Take a list, not empty, of strings and numbers (booleans, nan and inf among them)."""
+        values = self._take(key, list)
+        if not isinstance(values, list) or not values:
+            self.fail(key, f"is {values!r}, expected a list of strings and numbers that is not empty.")
+        for index, value in enumerate(values):
+            if not isinstance(value, str | int | float):
+                self.fail(f"{key}[{index}]", f"is {value!r}, expected a string or a number.")
+        return tuple(values)
 
     def members(self, key: str) -> dict[str, object] | None:
         """Take a free table."""

@@ -66,7 +66,7 @@ CONTAINERS = (
     broken(
         "empty_concat",
         "CT4",
-        "Takes the first of no chunks. https://github.com/QwenAudio/CosyVoice/pull/710",
+        "Takes the first of no chunks. https://github.com/QwenAudio/CosyVoice/pull/62",
     ),
     broken(
         "ping_locked",
@@ -119,6 +119,16 @@ CONTAINERS = (
         "PCM moved by one byte. https://github.com/OHF-Voice/piper1-gpl/issues/253",
     ),
     broken(
+        "one_frame",
+        "CT9",
+        "The whole clip in one frame. https://github.com/elevenlabs/elevenlabs-python/pull/482",
+    ),
+    broken(
+        "oversize_raises",
+        "CT9",
+        "Raises on a large message. https://github.com/websockets/ws/issues/1543",
+    ),
+    broken(
         "return_without_close",
         "CT11",
         "Returns on `close` without a Close frame. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents",
@@ -127,6 +137,27 @@ CONTAINERS = (
         "never_closes",
         "CT11",
         "Ignores `close`. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents (on uvicorn 0.30)",
+    ),
+    broken(
+        "silent_voice",
+        "CT15",
+        "An unknown voice is success without sound. "
+        "https://github.com/Azure-Samples/cognitive-services-speech-sdk/issues/2268",
+    ),
+    broken(
+        "nan_speed",
+        "CT15",
+        "NaN slips through the range test. https://github.com/harry0703/MoneyPrinterTurbo/pull/1333",
+    ),
+    broken(
+        "truncated_text",
+        "CT16",
+        "A long text is cut without a word. https://github.com/Lyrcaxis/KokoroSharp/issues/9",
+    ),
+    broken(
+        "long_text_hangs",
+        "CT16",
+        "A long text is waited for in vain. https://github.com/hexgrad/kokoro/issues/325",
     ),
     broken(
         "split_control",

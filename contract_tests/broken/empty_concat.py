@@ -1,4 +1,4 @@
-"""Fault: joins chunks that are not there. Seen in https://github.com/QwenAudio/CosyVoice/pull/710.
+"""Fault: joins chunks that are not there. Seen in https://github.com/QwenAudio/CosyVoice/pull/62.
 
 The phonemiser leaves nothing of the text, so there is no chunk; taking the first one raises, the exception leaves the
 handler, and a line of dots ends the conversation without a Close frame.

@@ -45,7 +45,7 @@ class FragmentedUtf8(Check):
         "a character. Where that goes wrong, accents and CJK come out as garbage or the connection dies, but only for "
         "some texts, and never in a test with plain English."
     )
-    facts = ("frag.run", "frame.opaque")
+    facts = ("frag.run", "frag.reassembly", "frame.opaque")
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a text in one piece, then for the same text in fragments, each time on a new session."""

@@ -27,12 +27,14 @@ def test_built_in_profiles_load() -> None:
     assert isinstance(load("sagemaker").end, AnyReplyMark)
     assert load("kokoro").id_member == "request_id"
     assert load("kokoro").audio is not None
+    assert load("kokoro").parameters["voice"] == ("nosuch",)
 
 
 def test_a_profile_is_a_few_lines(tmp_path: Path) -> None:
     profile = load(written(tmp_path, GOOD))
     assert profile.end == JsonMark({"type": "done"})
     assert (profile.close, profile.audio, profile.start, profile.error) == (None, None, None, None)
+    assert not profile.parameters
     assert profile.bad_messages[0] == "not json"
 
 
@@ -53,6 +55,14 @@ def test_other_ways_to_recognise_the_end(tmp_path: Path) -> None:
     assert by_text.matches("done.", "r1")
     assert not by_text.matches("not done", "r1")
     assert load(written(tmp_path, GOOD.replace('json = { type = "done" }', "silence = 2"))).end == SilenceMark(2.0)
+
+
+def test_a_wrong_value_goes_into_the_request_as_it_is(tmp_path: Path) -> None:
+    profile = load(written(tmp_path, f"{GOOD}\n[parameters]\nspeed = [0, nan]\nsay = ['x']"))
+    zero, nan = profile.parameters["speed"]
+    assert json.loads(profile.request.render_with("r1", "speed", zero))["speed"] == 0
+    assert '"speed": NaN' in profile.request.render_with("r1", "speed", nan)
+    assert json.loads(profile.request.render_with("r1", "say", None)) == {"say": None, "id": "r1"}
 
 
 def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
@@ -78,6 +88,13 @@ def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
         (("[reply]", "sentences = [1]\n[reply]"), ["request.sentences[0]", "a string"]),
         (("[request]", '[audio]\nencoding = "mp3"\nsample_rate = 1\n[request]'), ["audio.encoding", "pcm16"]),
         (("[request]", '[close]\nmessage = "bye"\ncode = 7\n[request]'), ["close.code", "1000"]),
+        (("[request]", "[parameters]\nspeed = 0\n[request]"), ["parameters.speed", "is 0, expected a list"]),
+        (("[request]", "[parameters]\nspeed = []\n[request]"), ["parameters.speed", "not empty"]),
+        (("[request]", "[parameters]\nspeed = [[0]]\n[request]"), ["parameters.speed[0]", "a string or a number"]),
+        (
+            ("[request]", "[parameters]\nspeed = [0]\n[request]\nformat = 'plain'"),
+            ["parameters.speed", "has to be a JSON object"],
+        ),
         (("[request]", "[request"), ["not TOML"]),
     ],
 )
