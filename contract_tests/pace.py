@@ -1,0 +1,31 @@
+"""How fast a container works: texts that keep it busy for a while, and when the audio of an answer came."""
+
+import math
+
+from contract_tests.answer import Answer, json_object
+from contract_tests.bench import Bench
+from contract_tests.client import Part
+
+__all__ = ["audio_parts", "busy_text", "first_audio_s"]
+
+_LONGEST = 40
+"""Sentences: about 1,000 characters, which no speech container should refuse."""
+
+
+def busy_text(bench: Bench, seconds: float, least: int) -> str:
+    """Return a text of whole sentences that is about ``seconds`` of work, of at least ``least`` sentences."""
+    sentences = bench.profile.request.sentences
+    each = bench.baseline.seconds if bench.baseline else seconds
+    count = min(_LONGEST, max(least, math.ceil(seconds / max(each, 0.01))))
+    return " ".join(sentences[number % len(sentences)] for number in range(count))
+
+
+def audio_parts(answer: Answer) -> list[Part]:
+    """Return the parts that hold audio."""
+    return [part for part in answer.parts if part.data_type != "UTF8" and part.data and json_object(part.data) is None]
+
+
+def first_audio_s(answer: Answer) -> float:
+    """Return the seconds from the request to its first audio; to its first part, where the profile has no audio."""
+    parts = audio_parts(answer) or answer.parts
+    return parts[0].at - answer.sent_at if parts else 0.0
