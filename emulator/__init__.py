@@ -4,5 +4,17 @@ from emulator.endpoint import Endpoint
 from emulator.server import Emulator, PortInUseError, Server
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.faults import CloseFault, FaultError, Faults
 
-__all__ = ["Emulator", "Endpoint", "PortInUseError", "Server", "SessionTrace", "Switches", "TraceEntry"]
+__all__ = [
+    "CloseFault",
+    "Emulator",
+    "Endpoint",
+    "FaultError",
+    "Faults",
+    "PortInUseError",
+    "Server",
+    "SessionTrace",
+    "Switches",
+    "TraceEntry",
+]

@@ -23,6 +23,7 @@ from emulator.sidecar import UpgradeRefusedError
 from emulator.switches import Switches, switches
 from emulator.target import SERVERS, parse
 from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.faults import Faults
 
 __all__ = ["main"]
 
@@ -101,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     modes.add_argument("--lenient", action="store_true", help="no limit on accepting the WebSocket")
     up.add_argument("--record", type=Path, metavar="DIR", help="write every session to DIR/REQUEST-ID.ndjson")
+    _add_faults(up.add_argument_group("faults", "what is to go wrong in every session (docs/faults.md)"))
     _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.add_argument("--markdown", action="store_true", help="as the page docs/fidelity.md")
@@ -116,6 +118,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     again.add_argument("--paced", action="store_true", help="keep the recorded times between the messages")
     return parser
+
+
+def _add_faults(group: argparse._ArgumentGroup) -> None:
+    names = "; ".join(f"{name}: {text} ({expected})" for name, expected, text in Faults.help())
+    group.add_argument(
+        "--fault", action="append", default=[], metavar="NAME=VALUE", help=f"may be given more than once. {names}"
+    )
+    group.add_argument("--fault-seed", type=int, default=0, metavar="N", help="the same seed, the same faults")
 
 
 def _add_switches(group: argparse._ArgumentGroup) -> None:
@@ -158,6 +168,8 @@ def _up(options: argparse.Namespace) -> int:
                 local_images=dict(map(_local_image, options.local_image)),
                 state_directory=options.state_dir,
                 listener=_listener(options.log, options.record),
+                faults=Faults.parse(*options.fault) if options.fault else None,
+                fault_seed=options.fault_seed,
             )
             asyncio.run(_serve(server, options.endpoint))
     except (ValueError, StateDirectoryError, PortInUseError, TargetError) as error:

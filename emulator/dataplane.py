@@ -12,13 +12,16 @@ from collections.abc import Callable, Sequence
 
 from emulator import credentials, facts
 from emulator.endpoint import Endpoint
+from emulator.fault_settings import FaultSettings
 from emulator.http2 import ClientGoneError, Http2Stream
+from emulator.injector import Injector, Joints, dial, refuse
 from emulator.registry import Registry
 from emulator.sidecar import Closed, Lost, Ping, Pong, Sidecar, UpgradeRefusedError
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
 from emulator.wire.eventstream import Message
 from emulator.wire.exceptions import RequestError
+from emulator.wire.fault_plan import FaultPlan
 from emulator.wire.frames import Frame, preview
 from emulator.wire.keepalive import Keepalive, Tick
 from emulator.wire.label import label_error
@@ -54,8 +57,10 @@ class DataPlane:
         endpoints: Registry,
         switches: Switches,
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
+        faults: FaultSettings | None = None,
     ) -> None:
         self.endpoints = endpoints
+        self._faults = faults or FaultSettings()
         self.traces: deque[SessionTrace] = deque(maxlen=_MAX_TRACES)
         self._switches = switches
         self._listener = listener
@@ -71,7 +76,7 @@ class DataPlane:
         request_id = [(self._switches.request_id_header, trace.request_id)]
         try:
             verifier = self._verify(stream, trace)
-            endpoint, sidecar = await self._open(stream, trace, leases)
+            endpoint, sidecar, plan = await self._open(stream, trace, leases)
         except RequestError as error:
             _log.warning("%s answered with %s", stream.path, error)
             trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
@@ -79,7 +84,7 @@ class DataPlane:
                 await _answer_error(stream, error, request_id)
             return
         head = [("content-type", CONTENT_TYPE), *request_id, ("x-amzn-invoked-production-variant", endpoint.variant)]
-        run = _Run(stream, sidecar, trace, self._switches, verifier)
+        run = _Run(stream, sidecar, trace, self._switches, verifier, plan)
         self._running.add(run)
         try:
             await run.run(head)
@@ -120,7 +125,7 @@ class DataPlane:
 
     async def _open(
         self, stream: Http2Stream, trace: SessionTrace, leases: contextlib.ExitStack
-    ) -> tuple[Endpoint, Sidecar]:
+    ) -> tuple[Endpoint, Sidecar, FaultPlan | None]:
         request = InvocationRequest.parse(stream.method, stream.path, stream.headers)
         trace.endpoint = request.endpoint
         endpoint = self.endpoints.get(request.endpoint)
@@ -134,14 +139,15 @@ class DataPlane:
                 f"Variant {request.variant} not found for endpoint {request.endpoint}. It has {endpoint.variant}.",
             )
         leases.enter_context(self.endpoints.lease(endpoint))
+        plan = self._faults.plan(request.endpoint)
+        if plan is not None:
+            refuse(plan, trace, endpoint.variant)
         if not endpoint.bidirectional and self._switches.missing_label != "allow":
             await self._refuse_unlabelled(stream, endpoint)
         trace.container_target = request.container_target
         trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
         try:
-            sidecar = await Sidecar.connect(
-                endpoint.host, endpoint.port, request.container_target, trace.request_id, self._switches
-            )
+            sidecar = await dial(endpoint, trace, self._switches, plan)
         except UpgradeRefusedError as error:
             trace.add("container", "in", "http", error)
             detail = str(error) if self._switches.model_error_detail == "local-text" else None
@@ -150,7 +156,7 @@ class DataPlane:
         limit = facts.seconds("ctr.accept-250ms")
         if sidecar.accept_seconds > limit:
             trace.add("container", "in", "note", f"slower than the documented {limit * 1000:.0f} ms [ctr.accept-250ms]")
-        return endpoint, sidecar
+        return endpoint, sidecar, plan
 
     async def _refuse_unlabelled(self, stream: Http2Stream, endpoint: Endpoint) -> None:
         if self._switches.missing_label == "hang":
@@ -170,12 +176,13 @@ class _Run:
         trace: SessionTrace,
         switches: Switches,
         verify: Callable[[Message], None] | None,
+        plan: FaultPlan | None,
     ) -> None:
         self._stream = stream
         self._sidecar = sidecar
         self._trace = trace
         self._switches = switches
-        self._session = Session(switches, verify)
+        self._session = Session(switches, verify, plan.alter if plan is not None else None)
         self._ping_ids = itertools.count(1)
         now = asyncio.get_running_loop().time()
         self._keepalive = Keepalive(switches.ping_interval, switches.ping_misses, now)
@@ -183,6 +190,7 @@ class _Run:
         self._over = asyncio.Event()
         # parts leave from two tasks; one part takes several DATA frames, which must not be mixed with another's
         self._output = asyncio.Lock()
+        self._injector = None if plan is None else Injector(plan, self._joints())
 
     async def run(self, head: list[tuple[str, str]]) -> None:
         """Answer with ``head`` and carry the session to its end, whoever ends it."""
@@ -191,7 +199,9 @@ class _Run:
             await self._stream.start(200, head)
         except ClientGoneError as gone:
             self._client_gone(gone)
-        tasks = {asyncio.create_task(side()) for side in (self._from_client, self._from_container, self._timers)}
+        faults = self._injector.sides if self._injector is not None else ()
+        sides = (self._from_client, self._from_container, self._timers, *faults)
+        tasks = {asyncio.create_task(side()) for side in sides}
         over = asyncio.create_task(self._over.wait())
         try:
             pending = {*tasks, over}
@@ -209,6 +219,20 @@ class _Run:
     async def stop(self, why: str) -> None:
         """End the session from the emulator's side."""
         await self._perform(self._session.service_failed(why))
+
+    def _joints(self) -> Joints:
+        return Joints(
+            stream=self._stream,
+            sidecar=self._sidecar,
+            trace=self._trace,
+            switches=self._switches,
+            session=self._session,
+            output=self._output,
+            over=self._over,
+            perform=self._perform,
+            carry_out=self._carry_out,
+            client_gone=self._client_gone,
+        )
 
     def _client_gone(self, gone: ClientGoneError) -> None:
         self._trace.add("client", "in", "eof", gone)
@@ -249,8 +273,11 @@ class _Run:
                     await self._perform(self._session.container_frame(event))
                 case Ping():
                     self._trace.add("container", "in", "ping", event.payload.hex())
+                    if self._injector is not None:
+                        self._injector.ping_came()
                 case Pong():
-                    self._keepalive.pong()
+                    if self._injector is None or self._injector.pong_counts():
+                        self._keepalive.pong()
                     self._trace.add("container", "in", "pong", event.payload.decode("latin-1"))
                 case Closed():
                     self._trace.container_close = (event.code, event.reason)
@@ -283,6 +310,9 @@ class _Run:
 
     async def _perform(self, actions: Sequence[Action]) -> None:
         try:
+            if self._injector is not None:
+                await self._injector.perform(actions)
+                return
             for action in actions:
                 await self._carry_out(action)
         except ClientGoneError as gone:
@@ -347,7 +377,8 @@ def _noting(verifier: EventVerifier, trace: SessionTrace) -> Callable[[Message],
 
 
 async def _answer_error(stream: Http2Stream, error: RequestError, headers: list[tuple[str, str]]) -> None:
-    body = json.dumps({"Message": error.message, **error.members}).encode()
+    members = {"Message": error.message, **error.members} if error.message else {"message": None}
+    body = json.dumps(members, separators=(",", ":")).encode()
     await stream.fail(
         error.status,
         [

@@ -9,6 +9,7 @@ import collections
 import contextlib
 import logging
 import socket
+import struct
 from collections.abc import Awaitable, Callable
 from typing import override
 
@@ -81,6 +82,8 @@ class Http2Stream:
         self._input_ended = False
         self._output_ended = False
         self._gone: str | None = None
+        self.gone = asyncio.Event()
+        """Set when the client has reset the stream or lost its connection."""
 
     async def receive(self) -> bytes | None:
         """Return the next bytes of the request body, None at its end.
@@ -172,6 +175,10 @@ class Http2Stream:
             self._connection.h2.reset_stream(self.id, ErrorCodes.INTERNAL_ERROR)
             self._connection.flush()
 
+    def drop_connection(self) -> None:
+        """Reset the client's TCP connection, with all its streams: a fault on demand."""
+        self._connection.drop()
+
     # --- what the connection calls ---
 
     def feed(self, data: bytes, credit: int) -> None:
@@ -187,6 +194,7 @@ class Http2Stream:
     def lose(self, why: str) -> None:
         """The client is gone."""
         self._gone = why
+        self.gone.set()
         self._arrived.set()
         self._stream_window.set()
 
@@ -296,6 +304,14 @@ class Http2Connection(asyncio.Protocol):
         with contextlib.suppress(ProtocolError):
             self.h2.acknowledge_received_data(size, stream_id)
             self.flush()
+
+    def drop(self) -> None:
+        """Reset the TCP connection."""
+        if self._transport is not None:
+            if self._socket is not None:
+                with contextlib.suppress(OSError):
+                    self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._transport.abort()
 
     async def shut_down(self) -> None:
         """Wait for the handlers, which their owner has told to end, then say GOAWAY and close."""

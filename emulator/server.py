@@ -1,8 +1,9 @@
 """The emulator as a whole: asynchronous (:class:`Server`) or on a thread of its own (:class:`Emulator`)."""
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,6 +13,7 @@ from emulator.controlplane.plane import ControlPlane
 from emulator.controlplane.startup import Lifecycle
 from emulator.dataplane import DataPlane
 from emulator.endpoint import Endpoint
+from emulator.fault_settings import FaultSettings
 from emulator.front import AlpnSwitch, Router
 from emulator.http1.invoke import Invoker
 from emulator.http1.server import Http1Connections
@@ -19,6 +21,7 @@ from emulator.http2 import Http2Connection
 from emulator.registry import Registry
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
+from emulator.wire.faults import Faults
 
 __all__ = ["Emulator", "PortInUseError", "Server"]
 
@@ -42,13 +45,16 @@ class Server:
         lifecycle: Lifecycle | None = None,
         state_directory: Path | None = None,
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
+        faults: Faults | None = None,
+        fault_seed: int = 0,
     ) -> None:
         self._switches = switches or Switches()
         self._host = host
         self._port = port
         self.certificates = Certificates.load(state_directory)
         self.registry = Registry(endpoints)
-        self.data_plane = DataPlane(self.registry, self._switches, listener)
+        self.faults = FaultSettings(faults, fault_seed)
+        self.data_plane = DataPlane(self.registry, self._switches, listener, self.faults)
         self.control_plane = ControlPlane(self.registry, local_images, lifecycle)
         self._invoker = Invoker(self.registry, self._switches)
         self._router = Router(self.data_plane, self._invoker, self.control_plane.serve)
@@ -141,6 +147,8 @@ class Emulator:
         local_images: Mapping[str, str] | None = None,
         lifecycle: Lifecycle | None = None,
         state_directory: Path | None = None,
+        faults: Faults | None = None,
+        fault_seed: int = 0,
     ) -> None:
         self._server = Server(
             endpoints,
@@ -150,6 +158,8 @@ class Emulator:
             local_images=local_images,
             lifecycle=lifecycle,
             state_directory=state_directory,
+            faults=faults,
+            fault_seed=fault_seed,
         )
         self._ready = threading.Event()
         self._failure: BaseException | None = None
@@ -189,6 +199,23 @@ class Emulator:
     def trace(self, request_id: str) -> SessionTrace | None:
         """Return the wire log of one session by its ``x-amzn-requestid``."""
         return next((trace for trace in self.traces if trace.request_id == request_id), None)
+
+    def set_faults(self, faults: Faults | None, *, endpoint: str | None = None, seed: int | None = None) -> None:
+        """Let new sessions, of one endpoint or of all that have no faults of their own, go wrong like this.
+
+        May be called from any thread; sessions that are open keep what they have. None takes the setting back.
+        """
+        self._server.faults.set(faults, endpoint, seed)
+
+    @contextlib.contextmanager
+    def faulty(self, faults: Faults, *, endpoint: str | None = None, seed: int | None = None) -> Iterator[None]:
+        """Let sessions that are opened inside go wrong like this; what was set before comes back at the end."""
+        before = self._server.faults.get(endpoint)
+        self.set_faults(faults, endpoint=endpoint, seed=seed)
+        try:
+            yield
+        finally:
+            self.set_faults(before, endpoint=endpoint)
 
     def __enter__(self) -> Self:
         self._thread.start()

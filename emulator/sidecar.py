@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections import deque
 from dataclasses import dataclass
+from typing import override
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus
@@ -76,13 +77,24 @@ class UpgradeRefusedError(Exception):
         return self.what
 
 
+class _MuteProtocol(ClientProtocol):
+    """Answers no Ping (a fault on demand)."""
+
+    @override
+    def send_frame(self, frame: WireFrame) -> None:
+        if frame.opcode is not WireOpcode.PONG:
+            super().send_frame(frame)
+
+
 class Sidecar(asyncio.Protocol):
     """One WebSocket to the container. Make it with :meth:`connect`."""
 
-    def __init__(self, host: str, port: int, target: str, request_id: str, switches: Switches) -> None:
+    def __init__(
+        self, host: str, port: int, target: str, request_id: str, switches: Switches, *, answer_pings: bool = True
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._switches = switches
-        self._protocol = ClientProtocol(
+        self._protocol = (ClientProtocol if answer_pings else _MuteProtocol)(
             parse_uri(f"ws://{host}:{port}{target}"), max_size=switches.max_part_bytes, logger=_LOG
         )
         request = self._protocol.connect()
@@ -104,7 +116,9 @@ class Sidecar(asyncio.Protocol):
         """How long the container took to accept, from the dial to its 101."""
 
     @classmethod
-    async def connect(cls, host: str, port: int, target: str, request_id: str, switches: Switches) -> "Sidecar":
+    async def connect(
+        cls, host: str, port: int, target: str, request_id: str, switches: Switches, *, answer_pings: bool = True
+    ) -> "Sidecar":
         """Dial ``ws://host:port/target`` and wait for the 101.
 
         Raises:
@@ -112,7 +126,7 @@ class Sidecar(asyncio.Protocol):
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        sidecar = cls(host, port, target, request_id, switches)
+        sidecar = cls(host, port, target, request_id, switches, answer_pings=answer_pings)
         try:
             async with asyncio.timeout(switches.accept_timeout):
                 await loop.create_connection(lambda: sidecar, host, port)
@@ -162,6 +176,11 @@ class Sidecar(asyncio.Protocol):
             if self._queued <= _LOW_WATER and self._transport is not None:
                 self._transport.resume_reading()
         return event
+
+    @property
+    def writable(self) -> bool:
+        """Whether the container reads fast enough."""
+        return self._writable.is_set()
 
     def ping(self, payload: bytes = b"") -> None:
         """Send a Ping."""

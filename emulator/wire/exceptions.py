@@ -84,7 +84,8 @@ class BadPartError(WireError):
 class RequestError(WireError):
     """Raised before the stream begins; becomes an HTTP error response.
 
-    ``type`` is the error's name as in ``x-amzn-errortype``; ``members`` are further JSON members (PascalCase).
+    ``type`` is the error's name as in ``x-amzn-errortype``; ``members`` are further JSON members (PascalCase). With an
+    empty ``message`` the body is ``{"message":null}``, as AWS throttles (fact ``err.throttle``).
     """
 
     status: int

@@ -89,12 +89,19 @@ class Session:
     """The state machine of one session.
 
     ``verify`` checks the signature of every message of the request stream and raises
-    :exc:`~emulator.wire.sigv4.EventSignatureError`; None where signatures are not looked at.
+    :exc:`~emulator.wire.sigv4.EventSignatureError`; None where signatures are not looked at. ``alter`` changes every
+    part of the client before it is mapped to a frame (a fault on demand).
     """
 
-    def __init__(self, switches: Switches | None = None, verify: Callable[[Message], None] | None = None) -> None:
+    def __init__(
+        self,
+        switches: Switches | None = None,
+        verify: Callable[[Message], None] | None = None,
+        alter: Callable[[PayloadPart], PayloadPart] | None = None,
+    ) -> None:
         self._switches = switches or Switches()
         self._verify = verify
+        self._alter = alter
         self._decoder = Decoder(max_payload=self._switches.max_part_bytes + _WRAPPER)
         self._to_container = FrameMapper()
         self._to_client = PartMapper()
@@ -150,7 +157,9 @@ class Session:
             self._verify(message)
         try:
             event = read_request_event(message)
-            return self._end_of_input() if isinstance(event, EndOfInput) else self._part(event)
+            if isinstance(event, EndOfInput):
+                return self._end_of_input()
+            return self._part(event if self._alter is None else self._alter(event))
         except BadPartError as error:
             return self._bad_part(error)
 
@@ -263,6 +272,10 @@ class Session:
         if self.ended:
             return []
         return self._fail(INTERNAL_STREAM_FAILURE, message, None, _GOING_AWAY)
+
+    def abandon(self) -> None:
+        """Be over without an action: a fault on demand has ended both sides."""
+        self.ended = True
 
     def _close(self) -> CloseContainer:
         return CloseContainer(self._switches.close_code_out)
