@@ -4,6 +4,7 @@ from contract_tests.check import Check
 from contract_tests.checks.bad_message_isolation import BadMessageIsolation
 from contract_tests.checks.control_frames import ControlFrames
 from contract_tests.checks.explicit_close import ExplicitClose
+from contract_tests.checks.first_audio import FirstAudioEarly
 from contract_tests.checks.fragmented_utf8 import FragmentedUtf8
 from contract_tests.checks.frame_size import FrameSize
 from contract_tests.checks.good_request import GoodRequest
@@ -30,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     ManySentences(),
     PcmIntegrity(),
     FrameSize(),
+    FirstAudioEarly(),
     ExplicitClose(),
     Parameters(),
     LongText(),

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 type Server = Literal["uvicorn", "hypercorn"]
-type Profile = Literal["kokoro", "sagemaker"]
 
 
 @dataclass(frozen=True)
@@ -15,13 +14,15 @@ class Container:
     app         ASGI app as `module:attribute`
     server      the ASGI server that serves it; the same bug looks different under each
     caught_by   id of the check whose fault it has; None for a good container, which no check may fail
-    profile     the protocol that it speaks, and so the checks that it is judged by
+    profile     the protocol that it speaks, by name or as a TOML file, and so the checks that it is judged by
     stands_for  one line: the mistake as people make it, with the public report that it stands for
+    blocks      whether not even a good request is answered, so that CT0 fails as well
     """
 
     name: str
     app: str
     server: Server
     caught_by: str | None
-    profile: Profile
+    profile: str
     stands_for: str
+    blocks: bool = False

@@ -8,7 +8,7 @@ import numpy as np
 __all__ = ["Joint", "worst_joint"]
 
 _TIMES = 1.5
-"""How much larger than any step inside a frame. Kokoro's own joints stay below 0.7 of its largest inner step."""
+"""How much larger than any step inside a frame. Kokoro's own joints reach 0.3 of its largest inner step."""
 _AUDIBLE = 1500
 """A step below that, of 32768, is no click."""
 

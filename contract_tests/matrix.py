@@ -28,6 +28,7 @@ _AT_ONCE = 6
 _STARTS_AT_ONCE = 3
 _IDLE_S = 2.5  # longer than the idle timer of the container that has one
 _START_TIMEOUT_S = 90.0
+_NOTHING_TO_JUDGE = "CT0"
 _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
 
 
@@ -41,7 +42,7 @@ class Matrix:
     def problems(self) -> Iterator[str]:
         """Yield one text for each cell that is not what the container's registration says."""
         for container, verdicts in self.rows:
-            failures = {verdict.id: verdict for verdict in verdicts if _fails(verdict)}
+            failures = {verdict.id: verdict for verdict in verdicts if _counts(verdict, container)}
             if container.caught_by is not None and container.caught_by not in failures:
                 yield f"{container.name}: {container.caught_by} does not catch it ({container.stands_for})"
             for check_id, verdict in failures.items():
@@ -58,8 +59,12 @@ class Matrix:
         yield f"{len(self.rows)} containers, {len(CHECKS)} checks, {self.seconds:.0f} s"
 
 
-def _fails(verdict: Verdict) -> bool:
-    return verdict.level is Level.MUST and verdict.status is Status.FAIL
+def _counts(verdict: Verdict, container: Container) -> bool:
+    """Tell whether a failure counts: of a MUST check, or of the SHOULD check that has to catch the container."""
+    if verdict.id == _NOTHING_TO_JUDGE and container.blocks:
+        return False
+    counted = verdict.level is Level.MUST or verdict.id == container.caught_by
+    return counted and verdict.status is Status.FAIL
 
 
 def measure(containers: Sequence[Container]) -> Matrix:

@@ -5,14 +5,24 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
 from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
 from contract_tests.settings import ProfileError, Table
 
-__all__ = ["AudioFormat", "CloseRule", "Profile", "ProfileError", "RequestTemplate", "builtin_profiles", "load"]
+__all__ = [
+    "AudioFormat",
+    "CancelRule",
+    "CloseRule",
+    "InvocationRule",
+    "Profile",
+    "ProfileError",
+    "RequestTemplate",
+    "builtin_profiles",
+    "load",
+]
 
 _DEFAULT_SENTENCES = ("Hello there.", "How are you today?", "This is the third sentence.")
 _DEFAULT_BAD_MESSAGES = ("not json", "{}", '{"type": "Reset"}')
@@ -70,6 +80,33 @@ class CloseRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelRule:
+    """The message that stops the request ``{id}``, and what acknowledges it.
+
+    ``ack`` is None where it is only the end of the answer, or an error.
+    """
+
+    message: str
+    ack: Mark | None
+
+    def render(self, request_id: str) -> str:
+        """Return the message that stops ``request_id``."""
+        return self.message.replace("{id}", json.dumps(request_id)[1:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class InvocationRule:
+    """``POST /invocations``: a body that is answered, one that has to be refused.
+
+    ``breaking`` is answered with 200 and then fails, None where nothing does.
+    """
+
+    good: RequestTemplate
+    bad: RequestTemplate
+    breaking: RequestTemplate | None
+
+
+@dataclass(frozen=True, slots=True)
 class AudioFormat:
     """Audio of the binary frames: signed 16-bit little-endian mono PCM at ``sample_rate`` samples per second.
 
@@ -98,6 +135,8 @@ class Profile:
     error: Mark | None
     bad_messages: tuple[str, ...]
     close: CloseRule | None
+    cancel: CancelRule | None
+    invocations: InvocationRule | None
     audio: AudioFormat | None
     parameters: Mapping[str, Sequence[str | float]]
 
@@ -149,6 +188,8 @@ def _profile(root: Table, name: str) -> Profile:
     reply = root.table("reply") or root.fail("reply", "is missing.", "It says how the end of an answer is recognised.")
     bad = root.table("bad_messages")
     close = root.table("close")
+    cancel = root.table("cancel")
+    invocations = root.table("invocations")
     audio = root.table("audio")
     parameters = root.table("parameters")
     end = _mark(reply, "end") or reply.fail("end", "is missing.", 'For example: end = { json = { type = "done" } }')
@@ -165,10 +206,12 @@ def _profile(root: Table, name: str) -> Profile:
         error=_mark(reply, "error"),
         bad_messages=(bad.texts("texts") if bad else None) or _DEFAULT_BAD_MESSAGES,
         close=_close(close) if close else None,
+        cancel=_cancel(cancel) if cancel else None,
+        invocations=_invocations(invocations, request_template) if invocations else None,
         audio=_audio(audio) if audio else None,
         parameters=_parameters(parameters, request_template) if parameters else {},
     )
-    for table in (request, reply, bad, close, audio, parameters, root):
+    for table in (request, reply, bad, close, cancel, invocations, audio, parameters, root):
         if table is not None:
             table.done()
     return profile
@@ -189,15 +232,19 @@ def _request(table: Table) -> RequestTemplate:
     sentences = table.texts("sentences") or _DEFAULT_SENTENCES
     request = RequestTemplate(template, form, sentences, voices)
     if form == "json":
-        try:
-            json.loads(request.render("id", _AWKWARD))
-        except ValueError as error:
-            table.fail(
-                "template",
-                f"is not JSON once it is filled in ({error}).",
-                "Put {text} and {id} inside JSON strings, quotes around them, or set format = 'plain'.",
-            )
+        _must_be_json(table, "template", request)
     return request
+
+
+def _must_be_json(table: Table, key: str, template: RequestTemplate) -> None:
+    try:
+        json.loads(template.render("id", _AWKWARD))
+    except ValueError as error:
+        table.fail(
+            key,
+            f"is not JSON once it is filled in ({error}).",
+            "Put {text} and {id} inside JSON strings, quotes around them, or set format = 'plain'.",
+        )
 
 
 def _mark(reply: Table, key: str) -> Mark | None:
@@ -243,6 +290,28 @@ def _close(table: Table) -> CloseRule:
     if code is not None and not 1000 <= code <= 4999:
         table.fail("code", f"is {code}, expected a WebSocket close code, 1000 to 4999.")
     return CloseRule(table.required_text("message"), 1000 if code is None else code)
+
+
+def _cancel(table: Table) -> CancelRule:
+    return CancelRule(table.required_text("message"), _mark(table, "ack"))
+
+
+def _invocations(table: Table, request: RequestTemplate) -> InvocationRule:
+    form = table.text("format") or "json"
+    if form not in {"json", "plain"}:
+        table.fail("format", f"is {form!r}, expected 'json' or 'plain'.")
+
+    def template(key: str, text: str) -> RequestTemplate:
+        if "{voice}" in text and not request.voices:
+            table.fail(key, "holds {voice}, but request.voices lists none.")
+        body = replace(request, template=text, format=form)
+        if form == "json":
+            _must_be_json(table, key, body)
+        return body
+
+    good, bad = (template(key, table.required_text(key)) for key in ("body", "bad_body"))
+    breaking = table.text("breaking_body")
+    return InvocationRule(good, bad, template("breaking_body", breaking) if breaking else None)
 
 
 def _audio(table: Table) -> AudioFormat:

@@ -129,6 +129,16 @@ CONTAINERS = (
         "Raises on a large message. https://github.com/websockets/ws/issues/1543",
     ),
     broken(
+        "collects",
+        "CT10",
+        "Collects all audio before the first frame. https://github.com/OpenCSGs/csglite/pull/168",
+    ),
+    broken(
+        "clicks",
+        "CT10",
+        "The signal jumps where two frames meet. https://github.com/vllm-project/vllm-omni/pull/1719",
+    ),
+    broken(
         "return_without_close",
         "CT11",
         "Returns on `close` without a Close frame. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents",

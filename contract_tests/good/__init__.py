@@ -36,6 +36,14 @@ CONTAINERS = (
         stands_for="PCM frames whose first byte is `{` are audio, not JSON",
     ),
     Container(
+        name="paced",
+        app="contract_tests.good.paced:app",
+        server="uvicorn",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="A model that needs its time, sentence by sentence, in a thread",
+    ),
+    Container(
         name="echo",
         app="contract_tests.good.echo:app",
         server="uvicorn",

@@ -1,5 +1,7 @@
 """The suite is tested by what it catches: every check against every broken and every good container."""
 
+from dataclasses import replace
+
 import pytest
 from _pytest.capture import CaptureManager
 
@@ -37,6 +39,18 @@ def container(caught_by: str | None) -> Container:
 def verdict(check_id: str, *, fails: bool) -> Verdict:
     finding = failed(sent="a", expected="b", observed="c") if fails else passed("fine")
     return Verdict(check_id, "name", Level.MUST, "much", (), finding, passed("Close 1000"))
+
+
+def test_a_should_check_counts_only_for_its_own_container() -> None:
+    row = [replace(verdict("CT1", fails=True), level=Level.SHOULD)]
+    assert not list(Matrix([(container("CT1"), row)], 1.0).problems())
+    assert not list(Matrix([(container(None), row)], 1.0).problems())
+
+
+def test_a_container_that_answers_nothing_may_fail_ct0() -> None:
+    row = [verdict("CT0", fails=True), verdict("CT1", fails=True)]
+    assert len(list(Matrix([(container("CT1"), row)], 1.0).problems())) == 1
+    assert not list(Matrix([(replace(container("CT1"), blocks=True), row)], 1.0).problems())
 
 
 @pytest.mark.parametrize(

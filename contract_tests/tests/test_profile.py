@@ -65,6 +65,23 @@ def test_a_wrong_value_goes_into_the_request_as_it_is(tmp_path: Path) -> None:
     assert json.loads(profile.request.render_with("r1", "say", None)) == {"say": None, "id": "r1"}
 
 
+def test_cancelling_and_http(tmp_path: Path) -> None:
+    more = """
+[cancel]
+message = '{"stop": "{id}"}'
+[invocations]
+format = "plain"
+body = "say {text}"
+bad_body = "say"
+"""
+    profile = load(written(tmp_path, GOOD + more))
+    assert profile.cancel is not None
+    assert (profile.cancel.render("r1"), profile.cancel.ack) == ('{"stop": "r1"}', None)
+    assert profile.invocations is not None
+    assert profile.invocations.good.render("r1", 'a "b"') == 'say a "b"'
+    assert profile.invocations.breaking is None
+
+
 def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
     mark = JsonMark({"type": "done", "request_id": "{id}"})
     assert mark.matches({"type": "done", "request_id": "r1", "more": 1}, "r1")
@@ -95,6 +112,11 @@ def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
             ("[request]", "[parameters]\nspeed = [0]\n[request]\nformat = 'plain'"),
             ["parameters.speed", "has to be a JSON object"],
         ),
+        (("[request]", "[cancel]\nack = { json = { a = 1 } }\n[request]"), ["cancel.message", "missing"]),
+        (("[request]", '[cancel]\nmessage = "x"\nack = { silence = 1 }\n[request]'), ["cancel.ack", "silence"]),
+        (("[request]", "[invocations]\nbody = '{}'\n[request]"), ["invocations.bad_body", "missing"]),
+        (("[request]", "[invocations]\nbody = '{'\nbad_body = '{}'\n[request]"), ["invocations.body", "not JSON"]),
+        (("[request]", "[invocations]\nbody = '{}'\nbad_body = '{\"v\": \"{voice}\"}'\n[request]"), ["{voice}"]),
         (("[request]", "[request"), ["not TOML"]),
     ],
 )
