@@ -5,6 +5,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed, Silence
 from contract_tests.profile import AudioFormat, Profile
+from contract_tests.unpunctuated import unpunctuated
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 
 __all__ = ["FrameSize"]
@@ -12,6 +13,7 @@ __all__ = ["FrameSize"]
 _MIB = 1024 * 1024
 _CLIENT_LIMIT = _MIB
 _CEILING = 256 * 1024
+_MORE = 1.35
 _LONGEST_S = 40.0
 _MOST_CHARACTERS = 4000
 _OVERSIZE = 2 * _MIB
@@ -38,7 +40,7 @@ if len(text) > LONGEST_TEXT:
 
 
 class FrameSize(Check):
-    """A text that gives more than 1 MiB of audio; then a good request in a message of 2 MiB, padded with blanks."""
+    """A text without a stop, for more than 1 MiB of audio; then a good request padded to 2 MiB."""
 
     id = "CT9"
     name = "frame-size"
@@ -93,11 +95,11 @@ class FrameSize(Check):
 
 def _long_text(bench: Bench, audio: AudioFormat, short_bytes: int) -> str:
     """Return a text that gives more audio than clients take in one message, or as much as is worth the wait."""
-    wanted = min(1.25 * _CLIENT_LIMIT, 2 * audio.sample_rate * _LONGEST_S)
+    wanted = min(_MORE * _CLIENT_LIMIT, 2 * audio.sample_rate * _LONGEST_S)
     request = bench.profile.request
     length = len(request.sentences[0]) * wanted / max(short_bytes, 1)
-    times = min(length, _MOST_CHARACTERS) / (len(request.long_text) + 1)
-    return " ".join([request.long_text] * max(1, round(times + 0.5)))
+    # without a stop: a container that sends a frame for each sentence shows it, too
+    return unpunctuated(request.sentences, round(min(length, _MOST_CHARACTERS)))
 
 
 def _judge_frames(audio: AudioFormat, text: str, answer: Answer) -> Finding:
@@ -106,7 +108,7 @@ def _judge_frames(audio: AudioFormat, text: str, answer: Answer) -> Finding:
     sizes = [len(frame) for frame in answer.audio]
     largest = max(sizes)
     seconds = largest / 2 / audio.sample_rate
-    sent = f"a text of {len(text)} characters, for {sum(sizes) / 2 / audio.sample_rate:.0f} s of speech"
+    sent = f"a text of {len(text)} characters without a stop, for {sum(sizes) / 2 / audio.sample_rate:.0f} s of speech"
     count = f"{len(sizes)} frames, the largest one with" if len(sizes) > 1 else "a single frame with"
     observed = f"{count} {largest:,} bytes ({seconds:.1f} s of audio)"
     if len(sizes) > 2 and sizes[-1] > _CLIENT_LIMIT // 16 and answer.audio[-1] == b"".join(answer.audio[:-1]):
