@@ -199,8 +199,9 @@ class _Run:
             await self._stream.start(200, head)
         except ClientGoneError as gone:
             self._client_gone(gone)
+        # first of all, so that a fault at the very beginning comes before any part
         faults = self._injector.sides if self._injector is not None else ()
-        sides = (self._from_client, self._from_container, self._timers, *faults)
+        sides = (*faults, self._from_client, self._from_container, self._timers)
         tasks = {asyncio.create_task(side()) for side in sides}
         over = asyncio.create_task(self._over.wait())
         try:

@@ -1,6 +1,8 @@
 """Which faults the next sessions get, by endpoint."""
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 from emulator.wire.fault_plan import FaultPlan
 from emulator.wire.faults import Faults
@@ -18,37 +20,47 @@ class FaultSettings:
     def __init__(self, faults: Faults | None = None, seed: int = 0) -> None:
         self._lock = threading.Lock()
         self._seed = seed
-        self._faults: dict[str | None, Faults] = {}
+        self._faults: dict[str | None, tuple[Faults, int]] = {}
         self._sessions: dict[str, int] = {}
         self.set(faults)
-
-    def get(self, endpoint: str | None = None) -> Faults | None:
-        """Return what was set for an endpoint, or for all of them; None where nothing was."""
-        with self._lock:
-            return self._faults.get(endpoint)
 
     def set(self, faults: Faults | None, endpoint: str | None = None, seed: int | None = None) -> None:
         """Let new sessions of an endpoint, or of all that have no faults of their own, have these faults.
 
         None takes the setting back; ``Faults()`` for one endpoint means that it has none, whatever the others have.
         """
+        self._put(None if faults is None else (faults, self._seed if seed is None else seed), endpoint)
+
+    @contextlib.contextmanager
+    def override(self, faults: Faults, endpoint: str | None = None, seed: int | None = None) -> Iterator[None]:
+        """Set faults for a while; then what was set before holds again."""
         with self._lock:
-            if faults is None:
+            before = self._faults.get(endpoint)
+        self.set(faults, endpoint, seed)
+        try:
+            yield
+        finally:
+            self._put(before, endpoint)
+
+    def plan(self, endpoint: str) -> FaultPlan | None:
+        """Return what goes wrong in the session that is being opened; None where nothing does."""
+        with self._lock:
+            faults, seed = self._faults.get(endpoint, self._faults.get(None, _NOTHING))
+            if not faults.active:
+                return None
+            number = self._sessions[endpoint] = self._sessions.get(endpoint, 0) + 1
+            return FaultPlan(faults, f"{seed}/{endpoint}/{number}")
+
+    def _put(self, setting: tuple[Faults, int] | None, endpoint: str | None) -> None:
+        with self._lock:
+            if setting is None:
                 self._faults.pop(endpoint, None)
             else:
-                self._faults[endpoint] = faults
-            if seed is not None:
-                self._seed = seed
+                self._faults[endpoint] = setting
             if endpoint is None:
                 self._sessions.clear()
             else:
                 self._sessions.pop(endpoint, None)
 
-    def plan(self, endpoint: str) -> FaultPlan | None:
-        """Return what goes wrong in the session that is being opened; None where nothing does."""
-        with self._lock:
-            faults = self._faults.get(endpoint, self._faults.get(None))
-            if faults is None or not faults.active:
-                return None
-            number = self._sessions[endpoint] = self._sessions.get(endpoint, 0) + 1
-            return FaultPlan(faults, f"{self._seed}/{endpoint}/{number}")
+
+_NOTHING = (Faults(), 0)

@@ -128,8 +128,10 @@ class Injector:
     async def _timers(self) -> None:
         loop = asyncio.get_running_loop()
         await self._carry_out(self._plan.begin(loop.time()))
-        while self._plan.due < math.inf and not self._on.session.ended:
+        while self._plan.due < math.inf:
             await asyncio.sleep(max(self._plan.due - loop.time(), 0))
+            if self._on.session.ended:
+                return
             await self._carry_out(self._plan.tick(loop.time()))
 
     async def _watch_client(self) -> None:

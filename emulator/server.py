@@ -210,12 +210,8 @@ class Emulator:
     @contextlib.contextmanager
     def faulty(self, faults: Faults, *, endpoint: str | None = None, seed: int | None = None) -> Iterator[None]:
         """Let sessions that are opened inside go wrong like this; what was set before comes back at the end."""
-        before = self._server.faults.get(endpoint)
-        self.set_faults(faults, endpoint=endpoint, seed=seed)
-        try:
+        with self._server.faults.override(faults, endpoint, seed):
             yield
-        finally:
-            self.set_faults(before, endpoint=endpoint)
 
     def __enter__(self) -> Self:
         self._thread.start()
