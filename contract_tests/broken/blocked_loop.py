@@ -5,7 +5,7 @@ A plain call inside `async def`: while one sentence is computed, nothing else of
 
 import time
 
-from contract_tests.broken.ping_locked import LONGEST_S, SECONDS_PER_CHARACTER
+from contract_tests.broken.ping_locked import work_s
 from contract_tests.good import protocol
 from contract_tests.good.speech import Session, speech_app
 
@@ -15,7 +15,7 @@ class BlockedLoopSession(Session):
 
     async def synthesise(self, request: protocol.Say) -> bytes:
         """Work where all others wait."""
-        time.sleep(min(LONGEST_S, SECONDS_PER_CHARACTER * len(request.text)))  # noqa: ASYNC251 - this is the fault
+        time.sleep(work_s(request.text))  # noqa: ASYNC251 - this is the fault
         return await super().synthesise(request)
 
 

@@ -184,7 +184,8 @@ async def audio(port: int) -> str:
         turn = await ask(ws, say("p"))
     if turn.outcome != "complete":
         return turn.outcome
-    assert all(len(frame) < 12_100 for frame in turn.frames)
+    if any(len(frame) > 12_100 for frame in turn.frames):
+        return "large frame"
     faults = inspect_pcm(turn.frames, RATE, turn.events[-1]["total_duration_s"])
     return ", ".join(fault.kind for fault in faults) or "sound"
 
@@ -242,6 +243,12 @@ SYMPTOMS = {
     "unguarded-json": {"bad_message": "eof"},
     "closes-on-bad": {"bad_message": "close 1003"},
     "one-sentence": {"sentences": "sentence 1: close 1000"},
+    "fragment-decode": {},  # takes fragments: tested below
+    "fragment-log": {},
+    "first-chunk-wait": {},  # takes a text without a word: tested below
+    "empty-concat": {},
+    "ping-locked": {},  # takes a long text and a look at the clock: the matrix
+    "blocked-loop": {},
     "blocked-pong": {},  # takes a long text and a Ping: tested below
     "idle-timeout": {},  # takes a pause: tested below
     "odd-frames": {"audio": "odd-frame"},
@@ -251,8 +258,16 @@ SYMPTOMS = {
     "byte-shift": {"audio": "byte-shift"},
     "collects": {},  # takes a look at the clock
     "clicks": {},  # takes a look at the joints
+    "one-frame": {"audio": "large frame"},
+    "oversize-raises": {},  # takes a large message: tested below
+    "orphaned-work": {},  # takes a caller who hangs up
+    "leftovers": {},  # the same
     "return-without-close": {"close": "eof"},
     "never-closes": {"close": "silence"},
+    "silent-voice": {},  # takes a wrong parameter: tested below
+    "nan-speed": {},
+    "truncated-text": {},  # takes a long text: tested below
+    "long-text-hangs": {},
     "split-control": everywhere("half an event"),
     "glued-control": everywhere("audio before start") | {"bad_message": "audio before start"},
     "ping-busy": {"ping": "503"},
@@ -271,6 +286,52 @@ async def observe(container: Container) -> dict[str, str]:
 @pytest.mark.parametrize("container", SPEAKING, ids=lambda container: container.name)
 async def test_shows_its_fault_and_no_other(container: Container) -> None:
     assert await observe(container) == GOOD | SYMPTOMS.get(container.name, {})
+
+
+LONG = "word " * 200
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "outcome", "seconds"),
+    [
+        ("first-chunk-wait", say("n", "..."), "silence", 0),
+        ("empty-concat", say("n", "..."), "eof", 0),
+        ("starlette", say("n", "..."), "complete", 0),
+        ("oversize-raises", say("o").ljust(2**20 + 1), "eof", 0),
+        ("starlette", say("o").ljust(2**20 + 1), "complete", 0.6),
+        ("silent-voice", say("v", voice="nobody"), "complete", 0),
+        ("nan-speed", '{"text": "Hi.", "speed": NaN}', "eof", 0),
+        ("starlette", '{"text": "Hi.", "speed": NaN}', "error", 0),
+        ("truncated-text", say("l", LONG), "complete", 10),
+        ("long-text-hangs", say("l", LONG), "silence", 0),
+        ("starlette", say("l", LONG), "complete", 20),
+    ],
+)
+async def test_takes_one_message(name: str, message: str, outcome: str, seconds: float) -> None:
+    (container,) = [container for container in SPEAKING if container.name == name]
+    with served(container) as port:
+        async with dial(port) as ws:
+            turn = await ask(ws, message)
+            ws.transport.abort()  # some would wait for the Close frame for ever
+    assert turn.outcome == outcome
+    assert sum(map(len, turn.frames)) == seconds * 2 * RATE
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "characters"),
+    [("fragment-decode", "complete", 31), ("fragment-log", "eof", 0), ("starlette", "complete", 26)],
+)
+async def test_takes_fragments(name: str, outcome: str, characters: int) -> None:
+    (container,) = [container for container in SPEAKING if container.name == name]
+    payload = json.dumps({"text": "d\u00e9j\u00e0 vu, " * 2 + "caf\u00e9, na"}, ensure_ascii=False).encode()
+    with served(container) as port:
+        async with dial(port) as ws:
+            with contextlib.suppress(ConnectionClosed):  # it may be over before the last fragment
+                await ws.send((bytes([byte]) for byte in payload), text=True)
+            turn = await ask(ws, "")
+            ws.transport.abort()
+    assert turn.outcome == outcome
+    assert sum(map(len, turn.frames)) == round(characters * 0.02 * 2 * RATE)
 
 
 async def test_idle_timeout_closes_in_a_pause() -> None:
