@@ -3,6 +3,7 @@
 from contract_tests.check import Check
 from contract_tests.checks.bad_message_isolation import BadMessageIsolation
 from contract_tests.checks.control_frames import ControlFrames
+from contract_tests.checks.disconnect import DisconnectStopsWork
 from contract_tests.checks.explicit_close import ExplicitClose
 from contract_tests.checks.first_audio import FirstAudioEarly
 from contract_tests.checks.fragmented_utf8 import FragmentedUtf8
@@ -33,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     FrameSize(),
     FirstAudioEarly(),
     ExplicitClose(),
+    DisconnectStopsWork(),
     Parameters(),
     LongText(),
     ControlFrames(),

@@ -149,6 +149,16 @@ CONTAINERS = (
         "Ignores `close`. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents (on uvicorn 0.30)",
     ),
     broken(
+        "orphaned_work",
+        "CT12",
+        "The model speaks on for a caller who has left. https://github.com/remsky/Kokoro-FastAPI/issues/25",
+    ),
+    broken(
+        "leftovers",
+        "CT12",
+        "The rest of a lost answer goes to the next caller. https://github.com/huggingface/speech-to-speech/pull/226",
+    ),
+    broken(
         "silent_voice",
         "CT15",
         "An unknown voice is success without sound. "
