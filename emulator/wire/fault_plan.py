@@ -192,6 +192,8 @@ class FaultPlan:
         out: list[Action | FaultAction] = [*self._notes]
         self._notes.clear()
         for action in actions:
+            if self.ended:
+                break
             match action:
                 case SendFrame():
                     out += self._to_container(action, now)
@@ -204,8 +206,6 @@ class FaultPlan:
                     out.append(action)
                 case _:
                     out.append(action)
-            if self.ended:
-                break
         return out
 
     # --- client to container ---
