@@ -17,6 +17,11 @@ def broken(module: str, caught_by: str, stands_for: str, server: Server = "uvico
 
 CONTAINERS = (
     broken(
+        "model_missing",
+        "CT0",
+        "/ping is 200 although the model was never loaded. https://github.com/awslabs/multi-model-server/issues/1027",
+    ),
+    broken(
         "receive_text",
         "CT1",
         "Loops on receive_text(); a BINARY frame raises KeyError. https://github.com/vllm-project/vllm/pull/49899",
@@ -157,6 +162,16 @@ CONTAINERS = (
         "leftovers",
         "CT12",
         "The rest of a lost answer goes to the next caller. https://github.com/huggingface/speech-to-speech/pull/226",
+    ),
+    broken(
+        "shared_queue",
+        "CT13",
+        "One audio queue for all sessions. https://github.com/KoljaB/RealtimeTTS/issues/230",
+    ),
+    broken(
+        "shared_voice",
+        "CT13",
+        "The second caller sets the first one's voice. https://github.com/daswer123/xtts-api-server/issues/59",
     ),
     broken(
         "silent_voice",
