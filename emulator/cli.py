@@ -157,6 +157,7 @@ def _up(options: argparse.Namespace) -> int:
     try:
         with contextlib.ExitStack() as stack:
             endpoints = {}
+            faults = Faults.parse(*options.fault) if options.fault else None
             if options.target is not None:
                 endpoints[options.endpoint] = Endpoint(stack.enter_context(_container(options)))
             server = Server(
@@ -168,9 +169,11 @@ def _up(options: argparse.Namespace) -> int:
                 local_images=dict(map(_local_image, options.local_image)),
                 state_directory=options.state_dir,
                 listener=_listener(options.log, options.record),
-                faults=Faults.parse(*options.fault) if options.fault else None,
+                faults=faults,
                 fault_seed=options.fault_seed,
             )
+            if faults is not None:
+                print(f"Faults in every session: {faults} (seed {options.fault_seed})")
             asyncio.run(_serve(server, options.endpoint))
     except (ValueError, StateDirectoryError, PortInUseError, TargetError) as error:
         print(f"emulator: {error}", file=sys.stderr)

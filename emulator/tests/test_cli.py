@@ -11,6 +11,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from emulator import Faults
 from emulator.cli import main
 from emulator.tests.client import RawClient, event
 
@@ -93,6 +94,39 @@ async def test_an_app_is_served_and_ended_with_the_emulator(tmp_path: Path) -> N
         assert process.wait(timeout=10) == 0
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+async def test_faults_are_injected_in_every_session(tmp_path: Path) -> None:
+    arguments = ("--target", "ws://127.0.0.1:9", "--port", "0", "--signatures", "off", "--fault-seed", "3")
+    with emulator_up(*arguments, "--fault", "throttle", "--fault", "split=1,jitter=0.5", state=tmp_path) as (
+        _,
+        printed,
+    ):
+        assert "Faults in every session: split=1,throttle=true,jitter=0.5 (seed 3)" in printed
+        port = int(printed.split("https://127.0.0.1:")[1].split("\n")[0])
+        async with RawClient(port, tmp_path / "ca" / "ca.pem") as client:
+            stream = await client.open("local")
+            assert await client.status(stream) == 400
+            assert client.headers(stream)["x-amzn-errortype"] == "ThrottlingException"
+
+
+@pytest.mark.parametrize(
+    ("given", "error"), [("thottle", "Did you mean throttle?"), ("split=0", "expected is a whole number, 1 or more")]
+)
+def test_a_bad_fault_says_what_is_expected(
+    given: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["up", "--target", "ws://127.0.0.1:9", "--port", "0", "--state-dir", str(tmp_path)]
+    assert main([*arguments, "--fault", given]) == 2
+    assert error in capsys.readouterr().err
+
+
+def test_the_help_tells_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["up", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    for name, _, _ in Faults.help():
+        assert f"{name}: " in printed
 
 
 def test_an_app_that_cannot_be_imported_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

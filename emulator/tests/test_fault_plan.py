@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.tests.test_faults import FAULTS
@@ -81,6 +81,7 @@ def through(faults: Faults, *parts: PayloadPart) -> Actions:
 # --- no faults, and the same faults ---
 
 
+@settings(deadline=None)
 @given(PARTS, PARTS, st.booleans())
 def test_without_faults_nothing_is_changed(ups: list[PayloadPart], downs: list[PayloadPart], at_once: bool) -> None:
     plan = FaultPlan(Faults())
@@ -94,6 +95,7 @@ def test_without_faults_nothing_is_changed(ups: list[PayloadPart], downs: list[P
     assert not plan.ended
 
 
+@settings(deadline=None)
 @given(FAULTS, PARTS, PARTS, st.text(max_size=5))
 def test_the_same_seed_does_the_same(
     faults: Faults, ups: list[PayloadPart], downs: list[PayloadPart], seed: str
@@ -120,6 +122,7 @@ def test_another_seed_does_something_else() -> None:
     assert len(outcomes) > 15
 
 
+@settings(deadline=None)
 @given(FAULTS, PARTS)
 def test_whatever_is_combined_frames_leave_in_a_legal_order(faults: Faults, ups: list[PayloadPart]) -> None:
     plan = FaultPlan(faults, "x")
@@ -130,6 +133,7 @@ def test_whatever_is_combined_frames_leave_in_a_legal_order(faults: Faults, ups:
             opened = not action.frame.fin
 
 
+@settings(deadline=None)
 @given(FAULTS, PARTS)
 def test_no_byte_of_the_client_is_lost(faults: Faults, ups: list[PayloadPart]) -> None:
     plan = FaultPlan(faults, "x")
@@ -350,6 +354,7 @@ def test_bandwidth(direction: Any, up: list[float], down: list[float]) -> None:
     assert waits(plan.transform(sent(parts[0]), 200)) == [201.0] * bool(up)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1000), st.floats(0, 5))), st.none() | st.floats(1, 1e6), st.integers())
 def test_jitter_is_bounded_and_keeps_the_order(
     sizes: list[tuple[int, float]], bandwidth: float | None, seed: int

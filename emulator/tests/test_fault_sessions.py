@@ -257,6 +257,7 @@ async def test_an_accept_delay_beyond_the_limit_is_a_424(state_directory: Path) 
 async def test_withheld_pongs_leave_the_containers_pings_unanswered(state_directory: Path) -> None:
     async def ask(connection: ServerConnection) -> None:
         answered = await connection.ping(b"there?")
+        assert isinstance(answered, asyncio.Future)
         async for message in connection:
             # whatever was sent before this message has come before it
             await connection.send("answered" if answered.done() and message != "fresh" else message)

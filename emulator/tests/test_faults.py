@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.fault_settings import FaultSettings
@@ -48,6 +48,7 @@ FAULTS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(FAULTS)
 def test_what_is_printed_can_be_read_back(faults: Faults) -> None:
     assert Faults.parse(*([str(faults)] if faults.active else [])) == faults
