@@ -13,11 +13,13 @@ from contract_tests.checks.long_text import LongText
 from contract_tests.checks.loop_stays_free import LoopStaysFree
 from contract_tests.checks.many_sentences import ManySentences
 from contract_tests.checks.nothing_to_speak import NothingToSpeak
+from contract_tests.checks.order import OrderAndCancel
 from contract_tests.checks.parameters import Parameters
 from contract_tests.checks.pcm_integrity import PcmIntegrity
 from contract_tests.checks.ping import PingHealth
 from contract_tests.checks.pong import PongWhileBusy
 from contract_tests.checks.text_and_binary import TextAndBinary
+from contract_tests.checks.two_sessions import TwoSessions
 
 __all__ = ["CHECKS"]
 
@@ -35,6 +37,8 @@ CHECKS: tuple[Check, ...] = (
     FirstAudioEarly(),
     ExplicitClose(),
     DisconnectStopsWork(),
+    TwoSessions(),
+    OrderAndCancel(),
     Parameters(),
     LongText(),
     ControlFrames(),

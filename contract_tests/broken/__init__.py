@@ -1,16 +1,19 @@
 """Containers with exactly one fault each: a check that does not catch its own one is not finished."""
 
 from contract_tests.containers import Container, Server
+from contract_tests.good import CANCELLING
 
 
-def broken(module: str, caught_by: str, stands_for: str, server: Server = "uvicorn") -> Container:
+def broken(
+    module: str, caught_by: str, stands_for: str, server: Server = "uvicorn", profile: str = "kokoro"
+) -> Container:
     """Return the entry of one module of this package; its name tells the server only where it is not uvicorn."""
     return Container(
         name=module.replace("_", "-") + ("" if server == "uvicorn" else f"-{server}"),
         app=f"contract_tests.broken.{module}:app",
         server=server,
         caught_by=caught_by,
-        profile="kokoro",
+        profile=profile,
         stands_for=stands_for,
     )
 
@@ -172,6 +175,17 @@ CONTAINERS = (
         "shared_voice",
         "CT13",
         "The second caller sets the first one's voice. https://github.com/daswer123/xtts-api-server/issues/59",
+    ),
+    broken(
+        "task_per_message",
+        "CT14",
+        "A task per message, all on one socket. https://github.com/twilio-labs/call-gpt/issues/2",
+    ),
+    broken(
+        "stale_after_cancel",
+        "CT14",
+        "Acknowledges a cancel message and speaks on. https://github.com/pipecat-ai/pipecat/pull/4099",
+        profile=CANCELLING,
     ),
     broken(
         "silent_voice",

@@ -1,6 +1,11 @@
 """Containers that no check may fail: they keep the suite honest in the other direction."""
 
+from pathlib import Path
+
 from contract_tests.containers import Container
+
+CANCELLING = str(Path(__file__).with_name("cancelling.toml"))
+"""Profile of the containers whose requests can be stopped."""
 
 CONTAINERS = (
     Container(
@@ -42,6 +47,14 @@ CONTAINERS = (
         caught_by=None,
         profile="kokoro",
         stands_for="A model that needs its time, sentence by sentence, in a thread",
+    ),
+    Container(
+        name="cancelling",
+        app="contract_tests.good.cancelling:app",
+        server="uvicorn",
+        caught_by=None,
+        profile=CANCELLING,
+        stands_for="Requests can be stopped: one task reads, another one speaks",
     ),
     Container(
         name="echo",

@@ -265,6 +265,8 @@ SYMPTOMS = {
     "leftovers": {},  # the same
     "shared-queue": {},  # takes two callers at once
     "shared-voice": {},  # the same
+    "task-per-message": {},  # takes two requests at once
+    "stale-after-cancel": {},  # takes a cancel message
     "return-without-close": {"close": "eof"},
     "never-closes": {"close": "silence"},
     "silent-voice": {},  # takes a wrong parameter: tested below
