@@ -22,9 +22,12 @@ class SharingSession(Session):
         await self.control(protocol.started(request.request_id))
         pcm = await self.synthesise(request)
         QUEUE.extend(self.frames(pcm))
-        while QUEUE:
-            await self.ws.send_bytes(QUEUE.popleft())
-            await asyncio.sleep(FRAME_S)
+        try:
+            while QUEUE:
+                await self.ws.send_bytes(QUEUE.popleft())
+                await asyncio.sleep(FRAME_S)
+        finally:
+            QUEUE.clear()
         await self.control(protocol.completed(request.request_id, self.duration_s(pcm, request.rate)))
 
 

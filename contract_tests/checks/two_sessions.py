@@ -167,9 +167,7 @@ def _voice(bench: Bench, sent: str, both: _Pair, solo: _Pair) -> Finding | None:
         sent=sent,
         expected="the long text in the voice that was asked for, from its first word to its last",
         observed=f"part {third} of 3 of the long text sounds like the other caller's voice (average spectrum)",
-        causes=(
-            "The voice is kept in the one model object, or in the module, and the second request overwrites it.",
-        ),
+        causes=("The voice is kept in the one model object, or in the module, and the second request overwrites it.",),
         fix=_OWN,
     )
 
