@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,7 +12,7 @@ from h2.exceptions import ProtocolError
 from emulator import CloseFault, Endpoint, Faults, Server
 from emulator.tests.client import END_OF_INPUT, event
 from emulator.tests.containers import container
-from emulator.tests.test_fault_sessions import UNSIGNED, PatientClient, client_of, works
+from emulator.tests.test_fault_sessions import UNSIGNED, PatientClient, client_of, closed, descriptors, works
 
 SCENARIOS = 100
 CHANCE = 0.2
@@ -62,17 +61,12 @@ async def talk(client: PatientClient, random: Random) -> None:
         pass
 
 
-def descriptors() -> int:
-    return len(os.listdir("/dev/fd"))  # noqa: PTH208  # a Path holds it open while it counts
-
-
 async def settled(tasks: set[asyncio.Task[Any]], files: int) -> None:
     """Wait until only these tasks run and only so many files are open."""
     async with asyncio.timeout(5):
         if more := asyncio.all_tasks() - tasks:
             await asyncio.wait(more)
-        while descriptors() > files:  # noqa: ASYNC110  # nothing tells when the loop has closed a socket
-            await asyncio.sleep(0.001)
+        await closed(files)
 
 
 async def test_a_hundred_random_combinations_leave_nothing_behind(state_directory: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,6 +120,17 @@ async def works(client: PatientClient) -> None:
     assert (await client.message(stream)).payload == b"fresh"
     await client.send(stream, END_OF_INPUT, end=True)
     assert await client.next(stream) == "END_STREAM"
+
+
+def descriptors() -> int:
+    return len(os.listdir("/dev/fd"))  # noqa: PTH208  # a Path holds it open while it counts
+
+
+async def closed(files: int) -> None:
+    """Wait until no more than so many files are open."""
+    async with asyncio.timeout(5):
+        while descriptors() > files:  # noqa: ASYNC110  # nothing tells when a loop has closed a socket
+            await asyncio.sleep(0.001)
 
 
 # --- frames, client to container ---
@@ -433,6 +445,7 @@ async def test_an_emulator_is_faulty_for_a_while(state_directory: Path) -> None:
         )
         ca = state_directory / "ca" / "ca.pem"
         with emulator:
+            files = descriptors()
 
             async def status() -> int:
                 async with client_of(emulator, ca) as client:
@@ -448,3 +461,4 @@ async def test_an_emulator_is_faulty_for_a_while(state_directory: Path) -> None:
             emulator.set_faults(None)
             async with client_of(emulator, ca) as client:
                 await works(client)
+            await closed(files)
