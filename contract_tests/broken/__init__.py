@@ -1,7 +1,7 @@
 """Containers with exactly one fault each: a check that does not catch its own one is not finished."""
 
 from contract_tests.containers import Container, Server
-from contract_tests.good import CANCELLING
+from contract_tests.good import EXTENDED
 
 
 def broken(
@@ -185,7 +185,19 @@ CONTAINERS = (
         "stale_after_cancel",
         "CT14",
         "Acknowledges a cancel message and speaks on. https://github.com/pipecat-ai/pipecat/pull/4099",
-        profile=CANCELLING,
+        profile=EXTENDED,
+    ),
+    broken(
+        "empty_200",
+        "CT17",
+        "POST /invocations answers 200 before the generator has run. "
+        "https://github.com/ServeurpersoCom/qwentts.cpp/issues/28",
+    ),
+    broken(
+        "silent_gap",
+        "CT17",
+        "A failure half-way looks like the end. https://github.com/juspay/neurolink/pull/1336",
+        profile=EXTENDED,
     ),
     broken(
         "silent_voice",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from contract_tests.containers import Container
 
-CANCELLING = str(Path(__file__).with_name("cancelling.toml"))
-"""Profile of the containers whose requests can be stopped."""
+EXTENDED = str(Path(__file__).with_name("extended.toml"))
+"""Profile of the containers that offer more: requests can be stopped, and `POST /invocations` can break."""
 
 CONTAINERS = (
     Container(
@@ -53,7 +53,7 @@ CONTAINERS = (
         app="contract_tests.good.cancelling:app",
         server="uvicorn",
         caught_by=None,
-        profile=CANCELLING,
+        profile=EXTENDED,
         stands_for="Requests can be stopped: one task reads, another one speaks",
     ),
     Container(

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from contract_tests.good import protocol, tone
-from contract_tests.good.speech import FRAME_BYTES, STREAM_PATH
+from contract_tests.good.invocations import FRAME_BYTES
+from contract_tests.good.speech import STREAM_PATH
 
 type Message = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[Message]]

@@ -14,9 +14,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from contract_tests.good import protocol, tone
+from contract_tests.good.invocations import FRAME_BYTES, invoke
 
 STREAM_PATH = "/invocations-bidirectional-stream"
-FRAME_BYTES = 12_000
+
+type Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Session:
@@ -102,10 +104,16 @@ async def healthy(_: Request) -> Response:
     return Response()
 
 
-def speech_app(session: type[Session] = Session, ping: Callable[[Request], Awaitable[Response]] = healthy) -> Starlette:
-    """Return the container as an ASGI app: `/ping` (GET, HEAD, POST) and the stream."""
+def speech_app(session: type[Session] = Session, ping: Endpoint = healthy, invoke: Endpoint = invoke) -> Starlette:
+    """Return the container as an ASGI app: `/ping` (GET, HEAD, POST), `POST /invocations` and the stream."""
 
     async def stream(ws: WebSocket) -> None:
         await session(ws).run()
 
-    return Starlette(routes=[Route("/ping", ping, methods=["GET", "POST"]), WebSocketRoute(STREAM_PATH, stream)])
+    return Starlette(
+        routes=[
+            Route("/ping", ping, methods=["GET", "POST"]),
+            Route("/invocations", invoke, methods=["POST"]),
+            WebSocketRoute(STREAM_PATH, stream),
+        ]
+    )

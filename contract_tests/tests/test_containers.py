@@ -267,6 +267,8 @@ SYMPTOMS = {
     "shared-voice": {},  # the same
     "task-per-message": {},  # takes two requests at once
     "stale-after-cancel": {},  # takes a cancel message
+    "empty-200": {},  # HTTP only
+    "silent-gap": {},  # HTTP only
     "return-without-close": {"close": "eof"},
     "never-closes": {"close": "silence"},
     "silent-voice": {},  # takes a wrong parameter: tested below
