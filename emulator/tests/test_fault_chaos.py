@@ -12,7 +12,7 @@ from h2.exceptions import ProtocolError
 from emulator import CloseFault, Endpoint, Faults, Server
 from emulator.tests.client import END_OF_INPUT, event
 from emulator.tests.containers import container
-from emulator.tests.test_fault_sessions import UNSIGNED, PatientClient, client_of, closed, descriptors, works
+from emulator.tests.faulty import UNSIGNED, PatientClient, client_of, closed, descriptors, works
 
 SCENARIOS = 100
 CHANCE = 0.2
