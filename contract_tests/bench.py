@@ -93,11 +93,15 @@ class Bench:
                 self._client = None
 
     @asynccontextmanager
-    async def connect(self) -> AsyncIterator[Conversation]:
-        """Open a session through the emulator; it is closed afterwards, whatever its end was."""
+    async def connect(self, query: str | None = None) -> AsyncIterator[Conversation]:
+        """Open a session through the emulator; it is closed afterwards, whatever its end was.
+
+        ``query`` is added to the profile's own query string.
+        """
         if self._client is None:
             raise RuntimeError("Bench.connect() needs Bench.client() around it")
-        session = await self._client.open(self.endpoint, self.profile.path, self.profile.query)
+        asked = "&".join(part for part in (self.profile.query, query) if part)
+        session = await self._client.open(self.endpoint, self.profile.path, asked or None)
         kind = self.baseline.data_type if self.baseline else "UTF8"
         conversation = self._last = Conversation(session, self.profile, self.patience, kind)
         try:

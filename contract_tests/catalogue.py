@@ -9,6 +9,7 @@ from contract_tests.checks.first_audio import FirstAudioEarly
 from contract_tests.checks.fragmented_utf8 import FragmentedUtf8
 from contract_tests.checks.frame_size import FrameSize
 from contract_tests.checks.good_request import GoodRequest
+from contract_tests.checks.handshake import HandshakeVariants
 from contract_tests.checks.http_error import HttpErrorBefore200
 from contract_tests.checks.long_text import LongText
 from contract_tests.checks.loop_stays_free import LoopStaysFree
@@ -43,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     Parameters(),
     LongText(),
     HttpErrorBefore200(),
+    HandshakeVariants(),
     ControlFrames(),
     PingHealth(),
 )

@@ -5,7 +5,13 @@ from contract_tests.good import EXTENDED
 
 
 def broken(
-    module: str, caught_by: str, stands_for: str, server: Server = "uvicorn", profile: str = "kokoro"
+    module: str,
+    caught_by: str,
+    stands_for: str,
+    server: Server = "uvicorn",
+    profile: str = "kokoro",
+    *,
+    blocks: bool = False,
 ) -> Container:
     """Return the entry of one module of this package; its name tells the server only where it is not uvicorn."""
     return Container(
@@ -15,6 +21,7 @@ def broken(
         caught_by=caught_by,
         profile=profile,
         stands_for=stands_for,
+        blocks=blocks,
     )
 
 
@@ -198,6 +205,22 @@ CONTAINERS = (
         "CT17",
         "A failure half-way looks like the end. https://github.com/juspay/neurolink/pull/1336",
         profile=EXTENDED,
+    ),
+    broken(
+        "query_refused",
+        "CT19",
+        "The route is compared with path and query. https://github.com/fastapi/fastapi/issues/98",
+    ),
+    broken(
+        "deflate_refused",
+        "CT19",
+        "An offer of compression is an error. https://github.com/Kludex/uvicorn/issues/1862",
+    ),
+    broken(
+        "origin_demanded",
+        "CT19",
+        "Demands an Origin header. https://github.com/jasonacox/pypowerwall-server/pull/18",
+        blocks=True,
     ),
     broken(
         "silent_voice",
