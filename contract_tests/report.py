@@ -9,6 +9,7 @@ from emulator import facts
 __all__ = ["render", "summary_line"]
 
 _WIDTH = 110
+_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\n")}
 _INDENT = "    "
 _BAD = frozenset({Status.FAIL, Status.WARN})
 
@@ -20,8 +21,8 @@ def summary_line(verdict: Verdict) -> str:
 
 
 def render(verdict: Verdict) -> str:
-    """Return the full text of a verdict."""
-    return "\n".join(_lines(verdict))
+    """Return the full text of a verdict; what a container sent cannot control the terminal."""
+    return "\n".join(_lines(verdict)).translate(_VISIBLE)
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:

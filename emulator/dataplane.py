@@ -8,7 +8,8 @@ import json
 import logging
 import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from emulator import credentials, facts
 from emulator.endpoint import Endpoint
@@ -65,6 +66,7 @@ class DataPlane:
         self._switches = switches
         self._listener = listener
         self._running: set[_Run] = set()
+        self._stopping = asyncio.Event()
 
     async def serve(self, stream: Http2Stream) -> None:
         """Answer one request, whatever comes."""
@@ -77,6 +79,8 @@ class DataPlane:
         try:
             verifier = self._verify(stream, trace)
             endpoint, sidecar, plan = await self._open(stream, trace, leases)
+        except ClientGoneError:
+            return
         except RequestError as error:
             _log.warning("%s answered with %s", stream.path, error)
             trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
@@ -94,6 +98,7 @@ class DataPlane:
 
     async def shut_down(self) -> None:
         """End all sessions with an exception event, so that no client takes the end for success."""
+        self._stopping.set()
         stops = [run.stop("The emulator was stopped while the session was open.") for run in self._running]
         with contextlib.suppress(TimeoutError):  # a client that does not read cannot be told
             async with asyncio.timeout(_FAREWELL):
@@ -147,7 +152,7 @@ class DataPlane:
         trace.container_target = request.container_target
         trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
         try:
-            sidecar = await dial(endpoint, trace, self._switches, plan)
+            sidecar = await self._unless_stopped(dial(endpoint, trace, self._switches, plan))
         except UpgradeRefusedError as error:
             trace.add("container", "in", "http", error)
             detail = str(error) if self._switches.model_error_detail == "local-text" else None
@@ -158,12 +163,28 @@ class DataPlane:
             trace.add("container", "in", "note", f"slower than the documented {limit * 1000:.0f} ms [ctr.accept-250ms]")
         return endpoint, sidecar, plan
 
+    async def _unless_stopped[T](self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what ``work`` returns, or give it up when the emulator stops: its client must get an answer."""
+        working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            raise RequestError(503, "ServiceUnavailableError", "The emulator was stopped before the session began.")
+        finally:
+            for each in (working, stopping):
+                each.cancel()
+            await asyncio.gather(working, stopping, return_exceptions=True)
+
     async def _refuse_unlabelled(self, stream: Http2Stream, endpoint: Endpoint) -> None:
         if self._switches.missing_label == "hang":
-            with contextlib.suppress(ClientGoneError):
-                while await stream.receive() is not None:
-                    pass
+            await self._unless_stopped(_drain(stream))
         raise label_error(self._switches.missing_label, endpoint.variant)
+
+
+async def _drain(stream: Http2Stream) -> None:
+    while await stream.receive() is not None:
+        pass
 
 
 class _Run:
@@ -255,14 +276,27 @@ class _Run:
     async def _from_client(self) -> None:
         try:
             while (data := await self._stream.receive()) is not None:
+                self._look_ahead()
                 await self._perform(self._session.client_data(data))
         except ClientGoneError as gone:
             self._client_gone(gone)
         else:
+            self._look_ahead()
             await self._perform(self._session.client_end())
             if self._session.input_ended and self._switches.client_end == "close":
                 await asyncio.sleep(self._switches.client_end_grace)
+                self._look_ahead()
                 await self._perform(self._session.grace_over())
+
+    def _look_ahead(self) -> None:
+        """Tell the session of an end of the container that still waits behind its frames."""
+        match self._sidecar.end:
+            case Closed(code, reason):
+                self._session.container_end_seen(code, reason)
+            case Lost(_, what):
+                self._session.container_end_seen(None, what)
+            case None:
+                pass
 
     async def _from_container(self) -> None:
         while True:

@@ -50,6 +50,13 @@ class _TolerantConnection(H2Connection):
     JavaScript clients send one right after the response headers; stock ``h2`` then takes the connection for closed.
     """
 
+    @property
+    @override
+    def open_inbound_streams(self) -> int:
+        # h2 takes the whole connection down when a client opens one stream too many; it is refused alone (_begin)
+        super().open_inbound_streams  # noqa: B018  # forgets closed streams
+        return 0
+
     @override
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
         if frame.error_code:
@@ -79,6 +86,7 @@ class Http2Stream:
         self._owed = 0
         self._arrived = asyncio.Event()
         self._stream_window = asyncio.Event()
+        self._started = False
         self._input_ended = False
         self._output_ended = False
         self._gone: str | None = None
@@ -108,6 +116,7 @@ class Http2Stream:
     async def start(self, status: int, headers: list[tuple[str, str]]) -> None:
         """Send the response headers at once: clients wait for them before they send."""
         self._raise_if_gone()
+        self._started = True
         self._connection.h2.send_headers(self.id, [(":status", str(status)), *headers])
         self._connection.flush()
 
@@ -178,6 +187,15 @@ class Http2Stream:
     def drop_connection(self) -> None:
         """Reset the client's TCP connection, with all its streams: a fault on demand."""
         self._connection.drop()
+
+    async def give_up(self) -> None:
+        """Answer with HTTP 500, or cut the stream where the answer has begun: nobody knows what to say."""
+        with contextlib.suppress(ClientGoneError, ProtocolError):
+            if self._started:
+                self.reset()
+            else:
+                headers = [("content-type", "application/json"), ("x-amzn-errortype", "InternalServerError")]
+                await self.fail(500, headers, b'{"Message":"The emulator failed; its log says why."}')
 
     # --- what the connection calls ---
 
@@ -363,6 +381,9 @@ class Http2Connection(asyncio.Protocol):
 
     def _begin(self, event: RequestReceived) -> None:
         headers = [(_text(name), _text(value)) for name, value in event.headers or ()]
+        if len(self._streams) >= self._switches.max_streams:
+            self.h2.reset_stream(event.stream_id or 0, ErrorCodes.REFUSED_STREAM)
+            return
         stream = Http2Stream(self, event.stream_id or 0, headers)
         self._streams[stream.id] = stream
         task = asyncio.get_running_loop().create_task(self._run(stream))
@@ -372,6 +393,10 @@ class Http2Connection(asyncio.Protocol):
     async def _run(self, stream: Http2Stream) -> None:
         try:
             await self._handler(stream)
+        except Exception:  # noqa: BLE001  # whatever it is, its client must get an answer
+            # no answer at all would hang an SDK for ever
+            _log.exception("the handler of %s failed", stream.path)
+            await stream.give_up()
         finally:
             stream.release()
             del self._streams[stream.id]

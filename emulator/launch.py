@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, override
 
 from emulator import facts
 from emulator.process import Process
@@ -98,10 +98,16 @@ def _wait(target: Target, url: str, timeout: float, process: Process | None = No
         time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    @override
+    def redirect_request(self, *arguments: Any, **options: Any) -> None:
+        return None
+
+
 def _ping(url: str, timeout: float) -> str:
     """Return what is wrong with the answer to ``/ping``, nothing if it is 200."""
-    # no proxy of the environment: the container is here
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    # no proxy of the environment: the container is here; and SageMaker follows no redirect
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     try:
         with opener.open(f"{url}{facts.text('life.ping')}", timeout=timeout) as answer:
             status: int = answer.status

@@ -74,8 +74,9 @@ class Process:
                 self._child.wait(_STOP_TIMEOUT_S)
         self._signal(signal.SIGKILL)  # also what a leader that has gone left behind
         self._child.wait()
-        self._reader.join(_STOP_TIMEOUT_S)
-        if self._child.stdout is not None:
+        self._reader.join(1.0)
+        # a child of the child may have left the group and hold the pipe open for ever: closing it would wait for that
+        if self._child.stdout is not None and not self._reader.is_alive():
             self._child.stdout.close()
 
     def _signal(self, number: signal.Signals) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import override
 
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import InvalidStatus, InvalidURI
 from websockets.frames import Frame as WireFrame
 from websockets.frames import Opcode as WireOpcode
 from websockets.http11 import Response
@@ -28,6 +28,7 @@ __all__ = ["Closed", "Lost", "Pong", "Sidecar", "UpgradeRefusedError"]
 # a container that sends faster than the client reads is slowed down once this much waits in memory
 _HIGH_WATER = 256 * 1024
 _LOW_WATER = 64 * 1024
+_EVENT_BYTES = 100
 # the library's own log repeats, with stack traces, what the trace shows
 _LOG = logging.getLogger("emulator.sidecar.websockets")
 _LOG.setLevel(logging.CRITICAL)
@@ -95,7 +96,9 @@ class Sidecar(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._switches = switches
         self._protocol = (ClientProtocol if answer_pings else _MuteProtocol)(
-            parse_uri(f"ws://{host}:{port}{target}"), max_size=switches.max_part_bytes, logger=_LOG
+            parse_uri(f"ws://{f'[{host}]' if ':' in host else host}:{port}{target}"),
+            max_size=switches.max_part_bytes,
+            logger=_LOG,
         )
         request = self._protocol.connect()
         request.headers[facts.text("ctr.request-id")] = request_id
@@ -111,7 +114,8 @@ class Sidecar(asyncio.Protocol):
         self._writable.set()
         self._accepted: asyncio.Future[None] = loop.create_future()
         self._gone: asyncio.Future[None] = loop.create_future()
-        self._said_last = False
+        self.end: Closed | Lost | None = None
+        """How the container ended the connection, as soon as it is seen: frames before it may still wait."""
         self.accept_seconds = 0.0
         """How long the container took to accept, from the dial to its 101."""
 
@@ -126,7 +130,10 @@ class Sidecar(asyncio.Protocol):
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        sidecar = cls(host, port, target, request_id, switches, answer_pings=answer_pings)
+        try:
+            sidecar = cls(host, port, target, request_id, switches, answer_pings=answer_pings)
+        except InvalidURI as error:
+            raise UpgradeRefusedError(f"{host}:{port} is no address that can be dialled ({error})") from None
         try:
             async with asyncio.timeout(switches.accept_timeout):
                 await loop.create_connection(lambda: sidecar, host, port)
@@ -136,6 +143,8 @@ class Sidecar(asyncio.Protocol):
             raise UpgradeRefusedError(
                 f"the container did not accept the WebSocket at {target} within {switches.accept_timeout:g} s"
             ) from None
+        except UnicodeError as error:  # a host name that cannot be one
+            raise UpgradeRefusedError(f"{host!r} is no host name ({error})") from None
         except OSError as error:
             raise UpgradeRefusedError(
                 f"nothing accepts connections at {host}:{port} ({error.strerror or error})"
@@ -171,10 +180,9 @@ class Sidecar(asyncio.Protocol):
             self._arrived.clear()
             await self._arrived.wait()
         event = self._events.popleft()
-        if isinstance(event, Frame):
-            self._queued -= len(event.data)
-            if self._queued <= _LOW_WATER and self._transport is not None:
-                self._transport.resume_reading()
+        self._queued -= _size(event)
+        if self._queued <= _LOW_WATER and self._transport is not None:
+            self._transport.resume_reading()
         return event
 
     @property
@@ -298,19 +306,24 @@ class Sidecar(asyncio.Protocol):
             case WireOpcode.PONG:
                 self._say(Pong(bytes(frame.data)))
             case _:
-                self._queued += len(frame.data)
-                if self._queued > _HIGH_WATER and self._transport is not None:
-                    self._transport.pause_reading()
                 self._say(Frame(Opcode(frame.opcode), bytes(frame.data), frame.fin))
 
     def _say(self, event: Event) -> None:
+        # pings and empty frames count too, or a container could fill the memory with them
+        self._queued += _size(event)
+        if self._queued > _HIGH_WATER and self._transport is not None:
+            self._transport.pause_reading()
         self._events.append(event)
         self._arrived.set()
 
     def _say_last(self, event: Closed | Lost) -> None:
-        if not self._said_last:
-            self._said_last = True
+        if self.end is None:
+            self.end = event
             self._say(event)
+
+
+def _size(event: Event) -> int:
+    return _EVENT_BYTES + (len(event.data) if isinstance(event, Frame) else 0)
 
 
 def _dropped(exc: Exception | None) -> str:

@@ -1,5 +1,6 @@
 """The wire log: what passed through one session, hop by hop, readable as it stands."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -19,6 +20,7 @@ _ARROWS: dict[tuple[Hop, Direction], str] = {
     ("container", "in"): "SageMaker ← container",
 }
 _MAX_ENTRIES = 2000
+_log = logging.getLogger("emulator.trace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,11 @@ class SessionTrace:
             if frame is not None:
                 kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
                 entry = replace(entry, data=frame.data, data_type=kind)
-            self.listener(entry)
+            try:
+                self.listener(entry)
+            except Exception:  # noqa: BLE001  # whoever listens must not be able to break a session
+                self.listener = None
+                _log.exception("session %s: its listener failed and is told nothing more", self.request_id)
 
     def lines(self) -> list[str]:
         """Return the log ready to print."""

@@ -9,6 +9,9 @@ MAX_CHARS = 240
 """About 16 s of speech. The model would take twice that, but a piece is also the unit in which work is shared between
 sessions, stopped, and first heard."""
 
+MAX_WORD = 40
+"""Characters of one word that are read in one piece."""
+
 _CLOSERS = "\"'”’»)\\]」』）"
 # the look-behind starts a run of stops only once: without it, 20,000 dots would cost their number squared
 _SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+[{_CLOSERS}]*(?=\s|$)\s*|[。！？．]+[{_CLOSERS}]*\s*|\n\s*")
@@ -49,7 +52,10 @@ def pieces(text: str, limit: int = MAX_CHARS) -> list[str]:
     for sentence in sentences(text):
         for clause in _pack(sentence, _CLAUSE_END, limit) if len(sentence) > limit else [sentence]:
             for words in _pack(clause, _WORD_END, limit) if len(clause) > limit else [clause]:
-                result += [words[at : at + limit] for at in range(0, len(words), limit)]
+                # what has no blank is spelled or counted out: a long time for few characters
+                unbroken = words.isascii() and not _WORD_END.search(words.strip())
+                step = min(limit, MAX_WORD) if unbroken else limit
+                result += [words[at : at + step] for at in range(0, len(words), step)]
     return result
 
 

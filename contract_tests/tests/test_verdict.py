@@ -88,3 +88,10 @@ def test_every_check_is_complete() -> None:
         assert check.stake.endswith(".")
         assert all(facts.get(fact_id).url for fact_id in check.facts)
         assert check.facts
+
+
+def test_what_a_container_sent_cannot_control_the_terminal() -> None:
+    odd = failed(sent="x", expected="y", observed="a\x1b[2Jb\x07c\x00")
+    text = render(verdict(odd, passed("fine")))
+    assert r"a\x1b[2Jb\x07c\x00" in text
+    assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]

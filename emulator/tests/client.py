@@ -115,6 +115,14 @@ class RawClient:
             return False
         return True
 
+    async def credit(self) -> None:
+        """Give the server all the window that was held back, and from now on at once."""
+        self._auto_credit = True
+        for stream_id, stream in self._streams.items():
+            if stream.body:
+                self.h2.acknowledge_received_data(len(stream.body), stream_id)
+        await self.flush()
+
     async def next(self, stream_id: int) -> Message | str:
         """Return the next event, or how the stream ended: ``END_STREAM``, ``RST_STREAM n``, ``EOF``."""
         async with asyncio.timeout(5):

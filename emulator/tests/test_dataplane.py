@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from h2.settings import SettingCodes
 from websockets.asyncio.server import ServerConnection
 
-from emulator import Endpoint, Server, Switches
+from emulator import Endpoint, Server, SessionTrace, Switches, TraceEntry
 from emulator.tests.client import END_OF_INPUT, RawClient, event
 from emulator.tests.containers import Container, Handler, container, echo
 from emulator.wire.eventstream import Message
@@ -577,3 +578,81 @@ async def test_sessions_of_one_connection_share_its_window_fairly(state_director
             assert (await on.client.message(last)).payload == b"%d" % number
         counts = [on.client.received(stream) for stream in floods]
         assert min(counts) > max(counts) / 3
+
+
+@pytest.mark.parametrize("url", ["http://a..b:8080", "http://[::1]:9", f"http://{'x' * 70}:8080"])
+async def test_a_container_whose_address_cannot_be_dialled_is_424(state_directory: Path, url: str) -> None:
+    async with serving(url, state_directory) as server, client_of(server) as client:
+        assert await client.status(await client.open()) == 424
+
+
+async def test_a_listener_that_fails_does_not_break_sessions(
+    state_directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: SessionTrace, entry: TraceEntry) -> None:
+        if entry.kind == "frame":
+            raise OSError(28, "No space left on device")
+
+    async with container() as target:
+        server = Server(
+            {"ep": Endpoint(target.url)}, switches=UNSIGNED, state_directory=state_directory, listener=broken
+        )
+        async with server, client_of(server) as client:
+            stream = await client.open()
+            for data in (b"one", b"two"):
+                await client.send(stream, event(data))
+                assert (await client.message(stream)).payload == data
+    assert caplog.text.count("its listener failed") == 1
+
+
+async def test_a_stream_too_many_is_refused_alone(state_directory: Path) -> None:
+    async with stage(state_directory, switches=replace(UNSIGNED, max_streams=2)) as on:
+        first, _ = await on.open(), await on.open()
+        # as a client does that has not read the SETTINGS yet
+        on.client.h2.remote_settings[SettingCodes.MAX_CONCURRENT_STREAMS] = 100
+        on.client.h2.remote_settings.acknowledge()
+        third = await on.client.open()
+        assert await on.client.next(third) == "RST_STREAM 7"  # REFUSED_STREAM
+        await on.client.send(first, event(b"still here"))
+        assert (await on.client.message(first)).payload == b"still here"
+
+
+async def test_a_failure_behind_unread_audio_is_no_clean_end_for_a_client_that_ends_its_input(
+    state_directory: Path,
+) -> None:
+    async def dies(connection: ServerConnection) -> None:
+        for _ in range(20):
+            await connection.send(bytes(10_000))
+        await connection.close(1011, "model died")
+
+    async with stage(state_directory, dies, auto_credit=False) as on:
+        stream = await on.open()
+        assert (await on.container.close_seen())[0] == 1011
+        await on.client.send(stream, END_OF_INPUT, end=True)
+        await on.client.credit()
+        got = [await on.client.next(stream)]
+        while got[-1] != "END_STREAM":
+            got.append(await on.client.next(stream))
+        assert exception(got[-2]) == ("ModelStreamError", {"Message": "model died", "ErrorCode": "1011"})
+
+
+async def test_a_stop_while_a_container_is_dialled_is_an_answer(state_directory: Path) -> None:
+    dialled = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        dialled.set()
+        await reader.read()
+        writer.close()
+
+    listening = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    async with listening:
+        server = serving(f"http://127.0.0.1:{port}", state_directory, replace(UNSIGNED, accept_timeout=3600))
+        await server.__aenter__()
+        async with client_of(server) as client:
+            stream = await client.open()
+            await dialled.wait()
+            async with asyncio.timeout(5):
+                await server.__aexit__(None, None, None)
+            assert await client.status(stream) == 503
+            assert client.headers(stream)["x-amzn-errortype"] == "ServiceUnavailableError"

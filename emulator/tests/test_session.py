@@ -147,3 +147,13 @@ def test_bytes_are_never_looked_at() -> None:
     (action,) = Session().container_frame(Frame(Opcode.TEXT, data))
     assert isinstance(action, SendPart)
     assert action.part.data == data
+
+
+@pytest.mark.parametrize(("code", "error_code"), [(1011, "1011"), (None, "1006")])
+def test_an_end_of_input_is_no_success_when_the_container_has_failed_already(code: int | None, error_code: str) -> None:
+    session = Session()
+    session.container_end_seen(code, "model died")
+    fail, end = session.client_data(END)
+    assert isinstance(fail, Fail)
+    assert (fail.kind, fail.error_code) == ("ModelStreamError", error_code)
+    assert end == EndOutput()

@@ -107,6 +107,7 @@ class Session:
         self._to_client = PartMapper()
         self._run_type: DataType | None = None
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        self._ahead: tuple[int | None, str] | None = None
         self.input_ended = False
         """Whether the client has ended its side; the session may still go on."""
         self.ended = False
@@ -149,6 +150,9 @@ class Session:
         """The time is over that the container had to answer after the end of the input."""
         if self.ended:
             return []
+        if self._ahead is not None:
+            code, text = self._ahead
+            return self.container_lost(text) if code is None else self.container_closed(code, text)
         self.ended = True
         return [self._close(), EndOutput()]
 
@@ -209,6 +213,13 @@ class Session:
             if members is not None:
                 return self._fail(MODEL_STREAM_ERROR, *members, self._switches.close_code_out)
         return [SendPart(self._to_client.part(frame), frame)]
+
+    def container_end_seen(self, code: int | None, text: str) -> None:
+        """The container has ended the session (code None: without a Close frame), but frames before that still wait.
+
+        A client that ends its input now must not take the end for success.
+        """
+        self._ahead = code, text
 
     def container_closed(self, code: int, reason: str) -> list[Action]:
         """The container sent a Close frame (1005: without a code); the answer to it is the WebSocket layer's job."""

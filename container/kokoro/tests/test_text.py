@@ -126,3 +126,11 @@ def test_vocabulary() -> None:
     assert is_speech("a")
     assert not is_speech("ˈ… .")
     assert not re.search(r"\d", "".join(symbols()))
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "a" * 5000, "x " + "y" * 100 + "."])
+def test_a_word_without_an_end_is_cut_into_pieces_that_take_short_turns(text: str) -> None:
+    cut = pieces(text)
+    assert "".join(cut) == text
+    assert max(map(len, cut)) <= 240
+    assert all(len(piece) <= 40 or " " in piece for piece in cut)

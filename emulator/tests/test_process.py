@@ -1,0 +1,51 @@
+import http.server
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import override
+
+import pytest
+
+from emulator.launch import TargetError, launched
+from emulator.process import Process
+from emulator.target import parse
+
+
+def test_a_child_that_left_the_group_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    process = Process(["sh", "-c", "echo started; setsid sleep 30 & sleep 100"], tmp_path)
+    while not process.tail():
+        time.sleep(0.01)  # another process: there is no event to wait for
+    began = time.monotonic()
+    process.stop()
+    assert time.monotonic() - began < 20
+    assert process.tail() == ["started"]
+
+
+class _Redirecting(http.server.BaseHTTPRequestHandler):
+    @override
+    def do_GET(self) -> None:  # type: ignore[misc]  # typeshed leaves the method out
+        self.send_response(302 if self.path == "/ping" else 200)
+        self.send_header("location", "/elsewhere")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:  # the name is the base class's
+        pass
+
+
+@pytest.fixture
+def redirecting() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Redirecting)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_ping_that_redirects_is_not_healthy(redirecting: str, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="HTTP 302"), launched(parse(redirecting), 0.3, tmp_path):
+        pass
