@@ -15,7 +15,7 @@ _AUDIBLE = 1500
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The joint before frame number ``frame``: its step, and the largest one inside the frames, of 32768."""
+    """The joint before frame number ``frame`` (counted from 1): its step, and the largest inside a frame, of 32768."""
 
     frame: int
     step: int
@@ -37,4 +37,4 @@ def worst_joint(frames: Sequence[bytes]) -> Joint | None:
     step = int(at_joint[worst])
     if step <= max(_TIMES * inner, _AUDIBLE):
         return None
-    return Joint(int(np.searchsorted(ends, joints[worst])) + 1, step, inner)
+    return Joint(int(np.searchsorted(ends, joints[worst])) + 2, step, inner)

@@ -151,7 +151,7 @@ CONTAINERS = (
     broken(
         "clicks",
         "CT10",
-        "The signal jumps where two frames meet. https://github.com/vllm-project/vllm-omni/pull/1719",
+        "The signal jumps where two frames meet. https://github.com/vllm-project/vllm-omni/pull/4706",
     ),
     broken(
         "return_without_close",
@@ -181,7 +181,7 @@ CONTAINERS = (
     broken(
         "shared_voice",
         "CT13",
-        "The second caller sets the first one's voice. https://github.com/daswer123/xtts-api-server/issues/59",
+        "The second caller sets the first one's voice. https://github.com/k2-fsa/sherpa-onnx/issues/3258",
     ),
     broken(
         "task_per_message",
@@ -209,17 +209,17 @@ CONTAINERS = (
     broken(
         "query_refused",
         "CT19",
-        "The route is compared with path and query. https://github.com/fastapi/fastapi/issues/98",
+        "The route is compared with path and query. https://github.com/BlackBeltTechnology/pi-agent-dashboard/pull/297",
     ),
     broken(
         "deflate_refused",
         "CT19",
-        "An offer of compression is an error. https://github.com/Kludex/uvicorn/issues/1862",
+        "An offer of compression is an error. https://github.com/Kludex/uvicorn/issues/1298",
     ),
     broken(
         "origin_demanded",
         "CT19",
-        "Demands an Origin header. https://github.com/jasonacox/pypowerwall-server/pull/18",
+        "Demands an Origin header. https://github.com/kiwiirc/webircgateway/pull/44",
         blocks=True,
     ),
     broken(

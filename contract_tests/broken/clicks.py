@@ -1,4 +1,4 @@
-"""Fault: the signal jumps where two frames meet. Seen in https://github.com/vllm-project/vllm-omni/pull/1719.
+"""Fault: the signal jumps where two frames meet. Seen in https://github.com/vllm-project/vllm-omni/pull/4706.
 
 Each chunk is decoded by itself, without the state of the one before: here every second frame has the opposite phase.
 """

@@ -1,4 +1,4 @@
-"""Fault: an offer of compression is an error. Stands for https://github.com/Kludex/uvicorn/issues/1862.
+"""Fault: an offer of compression is an error. Stands for https://github.com/Kludex/uvicorn/issues/1298.
 
 An extension is an offer: a server that does not know it leaves it out of its answer.
 """

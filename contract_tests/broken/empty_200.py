@@ -1,4 +1,4 @@
-"""Fault: 200, and then nothing. Seen in https://github.com/ServeurpersoCom/qwentts.cpp/issues/28.
+"""Fault: 200, and then nothing. Stands for https://github.com/ServeurpersoCom/qwentts.cpp/issues/28.
 
 The streaming response starts before the generator has run; what the generator finds wrong with the request comes late.
 """

@@ -1,4 +1,4 @@
-"""Fault: no Origin, no entry. Seen in https://github.com/jasonacox/pypowerwall-server/pull/18.
+"""Fault: no Origin, no entry. Seen in https://github.com/kiwiirc/webircgateway/pull/44.
 
 Meant against foreign web pages; but a proxy is no browser and sends none.
 """

@@ -1,6 +1,6 @@
-"""Fault: the route is compared with path and query. Stands for https://github.com/fastapi/fastapi/issues/98.
+"""Fault: the route is compared with path and query. As in BlackBeltTechnology/pi-agent-dashboard#297.
 
-A middleware that knows only its own paths; callers may add any query string.
+There `request.url === "/ws"` refused everybody who came with a ticket in the query string.
 """
 
 from contract_tests.broken.handshake import refusing

@@ -1,4 +1,4 @@
-"""Fault: the voice belongs to the model, not to the request. Seen in https://github.com/daswer123/xtts-api-server/issues/59.
+"""Fault: the voice belongs to the model, not to the request. Seen in https://github.com/k2-fsa/sherpa-onnx/issues/3258.
 
 The second caller sets it, and the first one's next sentence is spoken in it.
 """
