@@ -4,6 +4,7 @@ import gc
 import io
 import os
 import tarfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,19 +50,32 @@ DOCKERFILES = {
 }
 
 
+def _missing() -> str | None:
+    """Say why there is no engine; leaves nothing of the attempt behind for other tests to stumble over."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # docker's client leaves its socket to the garbage collector
+        try:
+            client = docker.from_env(timeout=60)
+            try:
+                client.images.get(BASE)
+            finally:
+                client.close()
+        except (DockerException, ImageNotFound) as error:
+            reason: str | None = os.environ.get("NO_ENGINE") or f"no Docker engine with {BASE}: {error}"
+        else:
+            reason = None
+        gc.collect()
+    return reason
+
+
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Any]:
-    reason = None
-    try:
-        client = docker.from_env(timeout=60)
-        client.images.get(BASE)
-    except (DockerException, ImageNotFound) as error:
-        reason = os.environ.get("NO_ENGINE") or f"no Docker engine with {BASE}: {error}"
+    reason = _missing()
     if reason is not None:
-        gc.collect()  # docker's client leaves its socket to it
         if os.environ.get("CONTAINER_TESTS_REQUIRED") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+    client = docker.from_env(timeout=60)
     for name, dockerfile in DOCKERFILES.items():
         context = io.BytesIO()
         with tarfile.open(fileobj=context, mode="w") as archive:
