@@ -54,7 +54,7 @@ class _VerdictRepr(TerminalRepr):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the suite. ``--strict`` is pytest's own; here it also makes every SHOULD count."""
+    """Add the options of the suite. Their names must not meet those of pytest and its plugins."""
     group = parser.getgroup("contract", "contract checks (-m contract)")
     group.addoption(
         "--target", metavar="TARGET", help="MODULE:APP, http://HOST:PORT, ws://HOST:PORT or image:NAME[:TAG]"
@@ -72,6 +72,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_seconds,
         default=DEFAULT_IDLE_S,
         help="pause that a session has to survive in CT7 (%(default)s; a real conversation pauses for a minute)",
+    )
+    group.addoption(
+        "--contract-level",
+        choices=("MUST", "SHOULD"),
+        default="MUST",
+        help="what fails the run: only a MUST (%(default)s), or a warning too",
     )
     group.addoption("--contract-json", metavar="FILE", type=Path, help="write the verdicts to FILE as JSON")
     group.addoption("--list-checks", action="store_true", help="print the checks and exit")
@@ -143,7 +149,7 @@ def contract_judge(contract_bench: Bench, pytestconfig: pytest.Config) -> Callab
     """Return what runs one check on the target of the run and raises its verdict."""
 
     def run(check: Check) -> None:
-        strict = bool(pytestconfig.getini("strict"))
+        strict = pytestconfig.getoption("contract_level") == "SHOULD"
         verdict = asyncio.run(judge(check, contract_bench)).graded(strict)
         pytestconfig.stash[_verdicts].append(verdict)
         if verdict.status is Status.FAIL:

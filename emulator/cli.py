@@ -191,7 +191,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 @contextlib.contextmanager
 def _container(options: argparse.Namespace) -> Iterator[str]:
     """Give the address of the container, started where it does not run already."""
-    target = parse(None if options.target == "kokoro" else options.target, options.server)
+    target = parse(options.target, options.server)
     if target.kind == "url":
         yield target.address  # dialled when a client comes; it may start later
         return

@@ -2,13 +2,25 @@
 
 import asyncio
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import override
 
+from emulator import facts
 from emulator.endpoint import Endpoint
 
 __all__ = ["Registry"]
+
+
+def _check(name: str, endpoint: object) -> None:
+    """Refuse at once what would only fail when a client comes."""
+    if not isinstance(endpoint, Endpoint):
+        raise TypeError(f"endpoint {name!r} is {endpoint!r}, expected is Endpoint({str(endpoint)!r})")
+    if not re.fullmatch(facts.text("req.endpoint-name"), name):
+        raise ValueError(
+            f"{name!r} is no name of an endpoint: letters, digits and inner hyphens, at most 63 characters"
+        )
 
 
 class Registry(Mapping[str, Endpoint]):
@@ -20,6 +32,8 @@ class Registry(Mapping[str, Endpoint]):
 
     def __init__(self, endpoints: Mapping[str, Endpoint] | None = None) -> None:
         self._endpoints = dict(endpoints or {})
+        for name, endpoint in self._endpoints.items():
+            _check(name, endpoint)
         self._leases: Counter[int] = Counter()
         self._waiting: dict[int, asyncio.Event] = {}
 

@@ -17,7 +17,7 @@ expected one of
   MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
   http://HOST:PORT      a container that already runs (ws://HOST:PORT means the same)
   image:NAME[:TAG]      an image, run with the argument 'serve' and port 8080
-or leave --target out for the Kokoro container of this repository."""
+  kokoro                the Kokoro container of this repository"""
 _START_TIMEOUT_S: dict[Kind, float] = {"kokoro": 180.0, "app": 30.0, "url": 10.0, "image": 300.0}
 
 
@@ -66,7 +66,7 @@ def parse(text: str | None, server: str = SERVERS[0]) -> Target:
     Raises:
         TargetSyntaxError: the text names no target.
     """
-    if text is None:
+    if text is None or text == "kokoro":
         return Target("kokoro", "container.kokoro")
     if text.startswith("image:"):
         name = text.removeprefix("image:")

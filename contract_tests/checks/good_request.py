@@ -4,8 +4,9 @@ from contract_tests.answer import Answer
 from contract_tests.bench import Baseline, Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Failed, Silence
+from contract_tests.likeness import any_reply, looks_like_error, shown
 from contract_tests.profile import Profile
-from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed
+from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 
 __all__ = ["GoodRequest", "measure"]
 
@@ -25,6 +26,8 @@ class GoodRequest(Check):
         """Send one good request; the time that it takes becomes the baseline of the other checks."""
         answer, log = await measure(bench)
         unjudged = not_applicable("not judged here")
+        if bench.baseline is not None and any_reply(bench.profile):
+            return _any_reply(answer), unjudged, log
         if bench.baseline is not None:
             return passed(f"answered: {answer.describe()}"), unjudged, log
         return _unanswered(bench.profile, answer), unjudged, log
@@ -45,6 +48,22 @@ async def measure(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
         if conversation.session.request_id is None:
             break  # not even opened: another frame type makes no difference
     return tries[0]  # the BINARY try was only for containers that know nothing else
+
+
+def _any_reply(answer: Answer) -> Finding:
+    observed = f"the first reply, which this profile takes for the answer: {shown(answer)}"
+    if not looks_like_error(answer):
+        return passed(observed)
+    return warned(
+        sent="the profile's small JSON text",
+        expected="a reply that is no error",
+        observed=observed,
+        causes=("The container speaks another protocol, so that the checks only see how it refuses requests.",),
+        fix=Fix(
+            "Write a profile for it: a few lines of TOML with `request.template` and `reply.end` "
+            "(copy contract_tests/profiles/sagemaker.toml), and pass it with --profile=FILE.toml."
+        ),
+    )
 
 
 def _unanswered(profile: Profile, answer: Answer) -> Finding:

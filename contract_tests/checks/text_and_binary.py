@@ -6,6 +6,7 @@ from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed
+from contract_tests.likeness import any_reply, looks_like_error, shown, unlike
 from contract_tests.mark import JsonMark
 from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
@@ -76,6 +77,11 @@ class TextAndBinary(Check):
             odd, log_of_odd = await self._after(bench, data, data_type)
             if not odd.complete and not await self._dies_anyway(bench):
                 return _odd_frame_kills(what, odd), closing, log_of_odd
+        if any_reply(bench.profile):
+            async with bench.connect() as conversation:
+                as_text = await conversation.ask("t")
+            if as_text.complete and unlike(as_text, answer):
+                return _other_kind(as_text, answer), closing, log
         wrong = _control_as_binary(bench, answer)
         if wrong is not None:
             return wrong, closing, log
@@ -143,6 +149,20 @@ def _binary_finding(bench: Bench, answer: Answer) -> Finding | None:
     else:
         observed = f"no reply, {outcome}; the connection stays open and the caller waits"
     return failed(sent=sent, expected=expected, observed=observed, causes=causes, fix=_READ_BOTH)
+
+
+def _other_kind(as_text: Answer, as_binary: Answer) -> Finding:
+    error = looks_like_error(as_binary) and not looks_like_error(as_text)
+    return (failed if error else warned)(
+        sent="the same JSON as one TEXT frame, then as one BINARY frame, because a client sets no DataType",
+        expected="replies of the same kind",
+        observed=f"the TEXT frame got {shown(as_text)}; the BINARY frame got {shown(as_binary)}",
+        causes=(
+            "The handler reads with `receive_text()`: None for a BINARY frame under hypercorn, answered with an error.",
+            _TEXT_BRANCH,
+        ),
+        fix=_READ_BOTH,
+    )
 
 
 def _refused_in_words(answer: Answer) -> Finding:

@@ -108,7 +108,7 @@ def test_any_container_is_judged_in_its_own_directory(tmp_path: Path) -> None:
 
 
 def test_strict_makes_a_should_count(tmp_path: Path) -> None:
-    code, output, _ = run(tmp_path, "--target", app(tmp_path), "--strict", "-k", "CT24")
+    code, output, _ = run(tmp_path, "--target", app(tmp_path), "--contract-level", "SHOULD", "-k", "CT24")
     assert code == 1, output
     assert "CT24 ping (MUST): FAIL" in output
 
@@ -218,3 +218,47 @@ def test_the_checks_can_be_listed(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, "--list-checks")
     assert code == 0
     assert re.findall(r"^CT\d+", output, re.MULTILINE) == [check.id for check in CHECKS]
+
+
+REFUSES = """
+import json
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+
+async def ping(_):
+    return Response()
+
+async def stream(ws):
+    await ws.accept()
+    while True:
+        text = await ws.receive_text()
+        try:
+            said = json.loads(text)["text"]
+        except (TypeError, ValueError, KeyError) as problem:
+            await ws.send_text(json.dumps({"error": str(problem)}))
+        else:
+            await ws.send_bytes(b"\\0\\1" * len(said))
+
+app = Starlette(routes=[
+    Route("/ping", ping, methods=["GET", "POST"]), WebSocketRoute("/invocations-bidirectional-stream", stream)
+])
+"""
+
+
+def test_an_error_is_no_answer_to_a_binary_frame_even_where_any_reply_counts(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(REFUSES, "utf-8")
+    code, output, _ = run(tmp_path, "--target", "mine:app", "--server", "hypercorn", "-k", "CT1-")
+    assert code == 1, output
+    words = re.sub(r"\s+", " ", output)
+    assert "the TEXT frame got BINARY" in words
+    assert 'the BINARY frame got TEXT \'{"error"' in words
+    assert "`receive_text()`" in words
+
+
+def test_a_container_that_refuses_the_default_request_is_not_called_good_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(REFUSES.replace('["text"]', '["say"]'), "utf-8")
+    code, output, _ = run(tmp_path, "--target", "mine:app", "-k", "CT0")
+    assert code == 0, output
+    assert "WARN  CT0" in output
+    assert "Write a profile for it" in output
