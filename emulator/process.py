@@ -50,10 +50,13 @@ class Process:
         return cls([sys.executable, *arguments], cwd, echo=echo)
 
     def _read(self) -> None:
-        for line in self._child.stdout or ():
-            self._lines.append(line.rstrip())
-            if self._echo:
-                print(f"container | {line.rstrip()}", file=sys.stderr, flush=True)
+        if self._child.stdout is None:
+            return
+        with self._child.stdout as output:  # closed here, at its end, since closing elsewhere would wait for this
+            for line in output:
+                self._lines.append(line.rstrip())
+                if self._echo:
+                    print(f"container | {line.rstrip()}", file=sys.stderr, flush=True)
 
     @property
     def exit_code(self) -> int | None:
@@ -74,10 +77,7 @@ class Process:
                 self._child.wait(_STOP_TIMEOUT_S)
         self._signal(signal.SIGKILL)  # also what a leader that has gone left behind
         self._child.wait()
-        self._reader.join(1.0)
-        # a child of the child may have left the group and hold the pipe open for ever: closing it would wait for that
-        if self._child.stdout is not None and not self._reader.is_alive():
-            self._child.stdout.close()
+        self._reader.join(1.0)  # a child that left the group may hold the pipe open: then it goes on alone
 
     def _signal(self, number: signal.Signals) -> None:
         try:
