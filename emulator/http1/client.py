@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine
 
 import h11
 
@@ -91,10 +91,24 @@ async def request(
     try:
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in head]
         writer.write(protocol.send(h11.Request(method=method, target=target.encode("latin-1"), headers=encoded)) or b"")
-        await _send_body(protocol, writer, body)
-        yield await _head(protocol, reader)
+        async with _running(_send_body(protocol, writer, body)) as sending, _running(_head(protocol, reader)) as answer:
+            # the answer may come, and the peer close, before all of the body is sent
+            await asyncio.wait({sending, answer}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                sending.result()
+            yield await answer
     finally:
         writer.transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def _running[T](work: Coroutine[None, None, T]) -> AsyncIterator[asyncio.Task[T]]:
+    task = asyncio.ensure_future(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _send_body(

@@ -14,8 +14,9 @@ __all__ = ["Http1Connections", "Http1Exchange"]
 _log = logging.getLogger("emulator.http1")
 _READ = 64 * 1024
 _MAX_HEAD = 64 * 1024
-# an unread request body of that size is read and dropped to keep the connection; above, the connection is closed
-_MAX_DROPPED = 1024 * 1024
+# seconds in which the rest of an already answered request body is read and dropped: most clients send all of it before
+# they read, and a connection closed under them hides the answer
+_LINGER = 30.0
 _FAREWELL = 0.2
 
 
@@ -219,14 +220,10 @@ async def _refuse(protocol: h11.Connection, writer: asyncio.StreamWriter, error:
 
 async def _finish_request(protocol: h11.Connection, reader: asyncio.StreamReader) -> bool:
     """Read what is left of the request; False when the connection cannot take another."""
-    dropped = 0
-    while protocol.their_state is h11.SEND_BODY and not protocol.they_are_waiting_for_100_continue:
-        try:
-            event = await next_event(protocol, reader)
-        except h11.RemoteProtocolError:
-            return False
-        if isinstance(event, h11.Data):
-            dropped += len(event.data)
-        if dropped > _MAX_DROPPED:
-            return False
+    try:
+        async with asyncio.timeout(_LINGER):
+            while protocol.their_state is h11.SEND_BODY and not protocol.they_are_waiting_for_100_continue:
+                await next_event(protocol, reader)
+    except (TimeoutError, h11.RemoteProtocolError):
+        return False
     return protocol.our_state is h11.DONE and protocol.their_state is h11.DONE

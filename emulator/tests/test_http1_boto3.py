@@ -93,6 +93,28 @@ async def test_a_container_without_a_valid_answer_is_a_model_error(
         assert caught.value.response["OriginalStatusCode"] == 0
 
 
+async def test_a_container_that_answers_before_it_has_read_the_body(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply("413 Content Too Large", b"at most 1 MB"))
+        await ended.wait()  # nobody reads on
+        writer.transport.abort()
+
+    ended = asyncio.Event()
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0, limit=4096)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with asyncio.timeout(30), server:
+        with Emulator({"ep": Endpoint(url)}, state_directory=state_directory) as emulator:
+            for name, value in emulator.environment.items():
+                monkeypatch.setenv(name, value)
+            with runtime() as client, pytest.raises(client.exceptions.ModelError, match="at most 1 MB") as caught:
+                await asyncio.to_thread(client.invoke_endpoint, EndpointName="ep", Body=bytes(20_000_000))
+        ended.set()
+    assert caught.value.response["OriginalStatusCode"] == 413
+
+
 async def test_unknown_endpoint_wrong_key_and_a_large_body(
     state_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,7 +123,7 @@ async def test_unknown_endpoint_wrong_key_and_a_large_body(
             await asyncio.to_thread(client.invoke_endpoint, EndpointName="nope", Body=b"x")
         assert caught.value.response["Error"]["Code"] == "ValidationError"
         with pytest.raises(ClientError, match="at most 1000 are allowed"):
-            await asyncio.to_thread(client.invoke_endpoint, EndpointName="ep", Body=bytes(3_000_000))
+            await asyncio.to_thread(client.invoke_endpoint, EndpointName="ep", Body=bytes(20_000_000))
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
         with runtime() as wrong, pytest.raises(ClientError) as caught:
             await asyncio.to_thread(wrong.invoke_endpoint, EndpointName="ep", Body=b"x")
