@@ -1,0 +1,1 @@
+"""What puts it there: CDK apps ``speech-infra`` and ``agent-infra``, rehearsed without an AWS account."""
