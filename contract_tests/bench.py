@@ -1,4 +1,4 @@
-"""The test bench of one run: the emulator in front of a container, and what a check needs to drive it."""
+"""The test bench of one run: a way to a container, and what a check needs to drive it."""
 
 import asyncio
 import time
@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-import httpx
-
 from contract_tests.client import Client, Ended, Failed
 from contract_tests.conversation import Conversation
 from contract_tests.profile import Profile
+from contract_tests.reach import Capability, HttpReply, Ping, Reach
 from contract_tests.verdict import Finding, failed, not_applicable, passed, warned
 from contract_tests.wirelog import wire_log
-from emulator import Emulator, SessionTrace
+from emulator import SessionTrace
 
 __all__ = ["Baseline", "Bench", "Ping"]
 
@@ -33,28 +32,11 @@ class Baseline:
     longest_gap: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ping:
-    """One answer to ``/ping``: status, None if none came in time; the time it took in seconds."""
-
-    status: int | None
-    seconds: float
-    problem: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.problem or f'HTTP {self.status}'} after {self.seconds:.2f} s"
-
-
 @dataclass
 class Bench:
-    """What a check works with. ``url`` is the container's own base address, for ``/ping``.
+    """What a check works with. ``idle_seconds`` is the pause that a session has to survive."""
 
-    ``idle_seconds`` is the pause that a session has to survive.
-    """
-
-    emulator: Emulator
-    endpoint: str
-    url: str
+    reach: Reach
     profile: Profile
     idle_seconds: float
     baseline: Baseline | None = None
@@ -62,6 +44,16 @@ class Bench:
     """Whether a good request has been tried; if ``baseline`` is still None then, it was not answered."""
     _client: Client | None = None
     _last: Conversation | None = field(default=None, init=False)
+    _quickest_open: float = field(default=float("inf"), init=False)
+
+    def can(self, capability: Capability) -> bool:
+        """Tell whether this target offers more than a client of SageMaker has."""
+        return capability in self.reach.capabilities
+
+    @property
+    def url(self) -> str:
+        """The container's own base address; only where it can be dialled or pinged."""
+        return self.reach.url
 
     @property
     def patience(self) -> float:
@@ -85,7 +77,7 @@ class Bench:
     @asynccontextmanager
     async def client(self) -> AsyncIterator[None]:
         """Hold an SDK client open: it belongs to one event loop, a bench lives longer."""
-        async with Client.connect(self.emulator.url) as client:
+        async with self.reach.client() as client:
             self._client = client
             try:
                 yield
@@ -101,7 +93,9 @@ class Bench:
         if self._client is None:
             raise RuntimeError("Bench.connect() needs Bench.client() around it")
         asked = "&".join(part for part in (self.profile.query, query) if part)
-        session = await self._client.open(self.endpoint, self.profile.path, asked or None)
+        session = await self._client.open(self.reach.endpoint, self.profile.path, asked or None)
+        if session.opened is not None:
+            self._quickest_open = min(self._quickest_open, session.opened)
         kind = self.baseline.data_type if self.baseline else "UTF8"
         conversation = self._last = Conversation(session, self.profile, self.patience, kind)
         try:
@@ -110,9 +104,22 @@ class Bench:
             await session.close()
 
     def trace(self, conversation: Conversation) -> SessionTrace | None:
-        """Return what the emulator wrote down about the session."""
-        request_id = conversation.session.request_id
-        return None if request_id is None else self.emulator.trace(request_id)
+        """Return what was written down on the way to the container; None where nothing was."""
+        return self.reach.trace(conversation.session)
+
+    def accepted(self, conversation: Conversation) -> float | None:
+        """Return after how many seconds the container accepted the WebSocket, None if it did not.
+
+        Where the frames cannot be seen, it is what opening took longer than the quickest opening so far.
+        """
+        if not self.can(Capability.FRAMES):
+            opened = conversation.session.opened
+            return None if opened is None else opened - self._quickest_open
+        trace = self.trace(conversation)
+        times = (
+            [entry.at for entry in trace.entries if (entry.hop, entry.kind) == ("container", "http")] if trace else []
+        )
+        return times[1] - times[0] if len(times) > 1 else None
 
     def log(self, conversation: Conversation | None = None) -> tuple[str, ...]:
         """Return the wire log of a session, by default of the last one."""
@@ -126,6 +133,8 @@ class Bench:
         dropped the connection in the middle of a session has failed.
         """
         await conversation.session.close()
+        if not self.can(Capability.FRAMES):
+            return _seen_by_client(conversation.session.over)
         trace = self.trace(conversation)
         if trace is None:
             return not_applicable("there is no trace of this session")
@@ -143,17 +152,32 @@ class Bench:
             return passed(f"Close {code}{f' ({reason})' if reason else ''}")
         return _dropped(conversation.session.over)
 
-    async def ping(self, method: str = "GET", timeout: float = 2.0) -> Ping:  # noqa: ASYNC109 - handed to httpx
-        """Ask ``/ping`` once, past the emulator, as the platform's health check does. ``timeout`` in seconds."""
-        began = time.monotonic()
-        try:
-            async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(timeout):
-                reply = await http.request(method, f"{self.url}/ping", timeout=None)
-        except TimeoutError:
-            return Ping(None, time.monotonic() - began, "no answer")
-        except httpx.HTTPError as error:
-            return Ping(None, time.monotonic() - began, f"{type(error).__name__}: {error}")
-        return Ping(reply.status_code, time.monotonic() - began)
+    async def ping(self, method: str = "GET", timeout: float = 2.0) -> Ping:  # noqa: ASYNC109 - handed on
+        """Ask ``/ping`` once. ``timeout`` in seconds."""
+        return await self.reach.ping(method, timeout)
+
+    async def post(self, body: str, content_type: str) -> HttpReply:
+        """Send one ``POST /invocations``; it has the time of a whole answer."""
+        return await self.reach.post(body, content_type, self.patience + self.bounded)
+
+
+def _seen_by_client(outcome: Ended | Failed | None) -> Finding:
+    """Judge an end of which only the client's side can be seen."""
+    if isinstance(outcome, Failed) and outcome.without_close_frame:
+        return _dropped(outcome)
+    if isinstance(outcome, Failed) and outcome.code is None:
+        return warned(
+            sent="the end of the client's input",
+            expected="the end of the output",
+            observed=f"the session ended with {outcome}",
+        )
+    if outcome is None:
+        return warned(
+            sent="the end of the client's input",
+            expected="the end of the output",
+            observed=f"the output had not ended {_TRACE_TIMEOUT_S:g} s later",
+        )
+    return passed(f"as the client sees it: {outcome}")
 
 
 def _dropped(outcome: Ended | Failed | None) -> Finding:

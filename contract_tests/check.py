@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from contract_tests.bench import Bench
 from contract_tests.profile import Profile
+from contract_tests.reach import Capability
 from contract_tests.verdict import Finding, Level
 
 __all__ = ["Check", "Outcome"]
@@ -26,6 +27,8 @@ class Check(ABC):
     facts: ClassVar[tuple[str, ...]] = ()
     needs_good_request: ClassVar[bool] = True
     """Whether the check can say nothing about a container that does not answer a good request."""
+    needs: ClassVar[tuple[Capability, ...]] = ()
+    """What the target has to offer; without it the check is not applicable."""
 
     def applies(self, profile: Profile) -> str | None:  # noqa: ARG002 - most checks apply to all profiles
         """Return why the check does not apply to this profile, None if it does."""

@@ -6,7 +6,7 @@ never an exception out of the SDK.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,10 +22,13 @@ from aws_sdk_sagemaker_runtime_http2.models import (
 )
 from smithy_http.aio.crt import AWSCRTHTTPClient
 
-__all__ = ["Client", "Ended", "Failed", "Note", "Part", "Session", "Silence"]
+from emulator import credentials
+
+__all__ = ["Account", "Client", "Ended", "Failed", "Note", "Part", "Session", "Silence"]
 
 _OPEN_TIMEOUT_S = 15.0
 _CLOSE_TIMEOUT_S = 3.0
+_DETAILS = ("original_status_code", "original_message", "log_stream_arn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Failed:
     kind: str
     code: str | None
     message: str
+    detail: Mapping[str, object] = field(default_factory=dict, compare=False)
+    """Other members of the SDK's exception that were set: ``original_status_code``, ``log_stream_arn``, ..."""
 
     @property
     def without_close_frame(self) -> bool:
@@ -105,7 +110,17 @@ class Session:
         self.over: Ended | Failed | None = None
         """How the session ended, None while it goes on."""
         self.request_id: str | None = None
+        self.variant: str | None = None
+        """Production variant that answers, as the response says."""
+        self.opened: float | None = None
+        """Seconds until the response's headers had come, None if they never did."""
+        self.sent: list[Part] = []
+        self.heard: list[Part] = []
+        self.input_ended: float | None = None
+        """When the client ended its input, on the session's clock."""
         self.notes: list[Note] = []
+        self.witness: Callable[[Session], None] | None = None
+        """Is told once, when the session has been closed."""
 
     @property
     def now(self) -> float:
@@ -129,7 +144,9 @@ class Session:
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is an outcome of the session
             session._finish(session._failure(error))
             return session
+        session.opened = session.now
         session.request_id = output.response_metadata.request_id
+        session.variant = output.invoked_production_variant
         session._reader = asyncio.create_task(session._read(receiver))
         return session
 
@@ -138,8 +155,10 @@ class Session:
         try:
             while (event := await receiver.receive()) is not None:
                 if isinstance(event, ResponseStreamEventPayloadPart):
-                    part = event.value
-                    self._queue.put_nowait(Part(self.now, part.bytes_ or b"", part.data_type, part.completion_state))
+                    value = event.value
+                    part = Part(self.now, value.bytes_ or b"", value.data_type, value.completion_state)
+                    self.heard.append(part)
+                    self._queue.put_nowait(part)
         except Exception as error:  # noqa: BLE001 - as above
             self._finish(self._failure(error))
         else:
@@ -152,7 +171,8 @@ class Session:
         message = getattr(error, "message", None) or str(error)
         if isinstance(error, ModelError):
             message = f"{message} (HTTP 424: the container refused the WebSocket upgrade)"
-        return Failed(self.now, type(error).__name__, code, message)
+        detail = {name: value for name in _DETAILS if (value := getattr(error, name, None)) is not None}
+        return Failed(self.now, type(error).__name__, code, message, detail)
 
     def _finish(self, outcome: Ended | Failed) -> None:
         self.over = outcome
@@ -163,6 +183,7 @@ class Session:
         """Send one part. After the end of the session it is dropped: the outcome is already known."""
         if self.over is not None or self._stream is None:
             return
+        self.sent.append(Part(self.now, data, data_type, completion_state))
         part = RequestPayloadPart(bytes_=data, data_type=data_type, completion_state=completion_state)
         # OSError: the stream ended between the look above and the write; the reader reports how
         with suppress(OSError, TimeoutError):
@@ -183,6 +204,7 @@ class Session:
         if self._stream is not None and not self._stream.input_stream.closed:
             if self.over is None:
                 self.note("ends its input")
+                self.input_ended = self.now
             with suppress(Exception):  # closing a stream that has already gone is not an event
                 async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                     await self._stream.input_stream.close()
@@ -195,33 +217,58 @@ class Session:
             self._reader.cancel()
             with suppress(asyncio.CancelledError):
                 await self._reader
+        if self.witness is not None:
+            witness, self.witness = self.witness, None
+            witness(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whose requests they are, and the region that they are signed for."""
+
+    region: str = credentials.REGION
+    access_key: str = credentials.ACCESS_KEY_ID
+    secret_key: str = field(default=credentials.SECRET_ACCESS_KEY, repr=False)
+    token: str | None = field(default=None, repr=False)
 
 
 class Client:
-    """The SDK's client, pointed at an emulator (or at AWS)."""
+    """The SDK's client, pointed at an emulator or at AWS. ``witness`` is told of every session that is over."""
 
-    def __init__(self, sdk: AsyncSageMakerRuntimeHTTP2Client) -> None:
+    def __init__(self, sdk: AsyncSageMakerRuntimeHTTP2Client, witness: Callable[[Session], None] | None = None) -> None:
         self._sdk = sdk
+        self._witness = witness
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, url: str) -> AsyncIterator["Client"]:
-        """Make a client for the endpoint URL. ``SSL_CERT_FILE`` must already name the CA bundle."""
+    async def connect(
+        cls, url: str, account: Account | None = None, witness: Callable[[Session], None] | None = None
+    ) -> AsyncIterator["Client"]:
+        """Make a client for the endpoint URL; without an account it is the emulator's own.
+
+        ``SSL_CERT_FILE`` must already name the CA bundle, where the server's authority is a private one.
+        """
         asyncio.get_running_loop().set_exception_handler(_without_crt_noise)
+        account = account or Account()
         config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
             endpoint_uri=url,
-            region="us-west-2",
-            aws_access_key_id="AKIDEXAMPLE",
-            aws_secret_access_key="wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",  # noqa: S106 - AWS's documented example
+            region=account.region,
+            aws_access_key_id=account.access_key,
+            aws_secret_access_key=account.secret_key,
+            aws_session_token=account.token,
             max_attempts=1,
             transport=AWSCRTHTTPClient(),
         )
         async with AsyncSageMakerRuntimeHTTP2Client(config=config) as sdk:
-            yield cls(sdk)
+            yield cls(sdk, witness)
 
-    async def open(self, endpoint: str, path: str | None = None, query: str | None = None) -> Session:
+    async def open(
+        self, endpoint: str, path: str | None = None, query: str | None = None, variant: str | None = None
+    ) -> Session:
         """Open one session. If that fails, the first ``receive()`` says how."""
         request = InvokeEndpointWithBidirectionalStreamInput(
-            endpoint_name=endpoint, model_invocation_path=path, model_query_string=query
+            endpoint_name=endpoint, model_invocation_path=path, model_query_string=query, target_variant=variant
         )
-        return await Session.open(self._sdk, request)
+        session = await Session.open(self._sdk, request)
+        session.witness = self._witness
+        return session

@@ -16,6 +16,7 @@ from contract_tests import broken, good, profile
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.containers import Container
+from contract_tests.reach import Emulated
 from contract_tests.report import render
 from contract_tests.runner import emulated, judge_all
 from contract_tests.verdict import Level, Status, Verdict
@@ -76,7 +77,11 @@ def measure(containers: Sequence[Container]) -> Matrix:
         addresses = {container.name: url for container, url in zip(containers, urls, strict=True)}
         with emulated(addresses) as emulator:
             benches = [
-                Bench(emulator, container.name, addresses[container.name], profile.load(container.profile), _IDLE_S)
+                Bench(
+                    Emulated(emulator, container.name, addresses[container.name]),
+                    profile.load(container.profile),
+                    _IDLE_S,
+                )
                 for container in containers
             ]
             verdicts = asyncio.run(_judge(benches))

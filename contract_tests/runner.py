@@ -10,13 +10,14 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.checks import good_request
 from contract_tests.profile import Profile
+from contract_tests.reach import Emulated
 from contract_tests.verdict import Finding, Verdict, failed, not_applicable
 from emulator import Emulator, Endpoint
 
-__all__ = ["DEFAULT_IDLE_S", "bench_for", "emulated", "judge", "judge_all", "run_checks"]
+__all__ = ["DEFAULT_IDLE_S", "LONGEST_CHECK_S", "bench_for", "emulated", "judge", "judge_all", "run_checks"]
 
 DEFAULT_IDLE_S = 3.0
-_LONGEST_CHECK_S = 240.0
+LONGEST_CHECK_S = 240.0
 _ENDPOINT = "under-test"
 
 
@@ -41,13 +42,13 @@ def emulated(endpoints: dict[str, str]) -> Iterator[Emulator]:
 def bench_for(target_url: str, profile: Profile, idle_seconds: float = DEFAULT_IDLE_S) -> Iterator[Bench]:
     """Yield the test bench of the container at ``target_url`` (``http://HOST:PORT``)."""
     with emulated({_ENDPOINT: target_url}) as emulator:
-        yield Bench(emulator, _ENDPOINT, target_url, profile, idle_seconds)
+        yield Bench(Emulated(emulator, _ENDPOINT, target_url), profile, idle_seconds)
 
 
-async def judge(check: Check, bench: Bench) -> Verdict:
-    """Run one check and return its verdict, not yet graded."""
+async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) -> Verdict:
+    """Run one check and return its verdict, not yet graded. It is cut after ``longest`` seconds."""
     began = time.monotonic()
-    behaviour, closing, log = await _outcome(check, bench)
+    behaviour, closing, log = await _outcome(check, bench, longest)
     return Verdict(
         id=check.id,
         name=check.name,
@@ -61,13 +62,13 @@ async def judge(check: Check, bench: Bench) -> Verdict:
     )
 
 
-async def _outcome(check: Check, bench: Bench) -> tuple[Finding, Finding, tuple[str, ...]]:
-    reason = check.applies(bench.profile)
+async def _outcome(check: Check, bench: Bench, longest: float) -> tuple[Finding, Finding, tuple[str, ...]]:
+    reason = check.applies(bench.profile) or _lacking(check, bench)
     if reason is not None:
         return not_applicable(reason), not_applicable(reason), ()
     async with bench.client():
         try:
-            async with asyncio.timeout(_LONGEST_CHECK_S):
+            async with asyncio.timeout(longest):
                 if check.needs_good_request and not bench.measured:
                     await good_request.measure(bench)
                 if check.needs_good_request and bench.baseline is None:
@@ -77,10 +78,16 @@ async def _outcome(check: Check, bench: Bench) -> tuple[Finding, Finding, tuple[
         except TimeoutError:
             overrun = failed(
                 sent=f"the messages of {check.id}",
-                expected=f"an end of the check within {_LONGEST_CHECK_S:g} s",
+                expected=f"an end of the check within {longest:g} s",
                 observed="it was not over by then; the wire log shows how far it came",
             )
             return overrun, not_applicable("the check was cut"), bench.log()
+
+
+def _lacking(check: Check, bench: Bench) -> str | None:
+    """Return why the check cannot be made on this target, None if it can."""
+    missing = [need for need in check.needs if not bench.can(need)]
+    return f"it needs {' and '.join(missing)}, {bench.reach.without}" if missing else None
 
 
 async def judge_all(checks: Sequence[Check], bench: Bench) -> list[Verdict]:

@@ -63,7 +63,7 @@ class BadMessageIsolation(Check):
         ping = await bench.ping()
         async with bench.connect() as fresh:
             again = await fresh.ask("fresh")
-        if ping.status != 200 or not again.complete:
+        if ping.bad or not again.complete:
             observed = f"/ping: {ping}; a fresh session: {again.describe()}"
             return (
                 failed(

@@ -87,7 +87,7 @@ class FrameSize(Check):
         ping = await bench.ping()
         async with bench.connect() as fresh:
             again = await fresh.ask("fresh")
-        if ping.status is None or not again.complete:
+        if ping.silent or not again.complete:
             observed = f"{answer.describe()}; then /ping: {ping}, and a fresh session: {again.describe()}"
             return _taken_along(observed), not_applicable("not judged here"), bench.log(fresh)
         return _judge_oversize(answer), _judge_end(answer), log

@@ -1,15 +1,11 @@
 """CT17: what is wrong with an HTTP request is told by its status, not by an empty success."""
 
-import asyncio
-import json
-import time
-from dataclasses import dataclass
-
 import httpx
 
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.profile import InvocationRule, Profile, RequestTemplate
+from contract_tests.reach import HttpReply
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 
 __all__ = ["HttpErrorBefore200"]
@@ -37,34 +33,6 @@ _BREAK = Fix(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What came back: ``status`` None if nothing did; ``problem`` says how it ended, empty for a regular end."""
-
-    status: int | None
-    kind: str
-    body: bytes
-    problem: str
-    log: tuple[str, ...]
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the body is JSON."""
-        try:
-            json.loads(self.body)
-        except ValueError:
-            return False
-        return True
-
-    def __str__(self) -> str:
-        if self.status is None:
-            return self.problem
-        size = f"{len(self.body)} bytes" if self.body else "an empty body"
-        return f"HTTP {self.status} with {size} ({self.kind or 'no content type'})" + (
-            f", broken off: {self.problem}" if self.problem else ""
-        )
-
-
 class HttpErrorBefore200(Check):
     """A good request, one that has to be refused and, where the profile names one, one that breaks half-way."""
 
@@ -81,55 +49,40 @@ class HttpErrorBefore200(Check):
         return None if profile.invocations else f"profile {profile.name!r} says nothing of POST {_PATH}"
 
     async def run(self, bench: Bench) -> Outcome:
-        """Post to the container itself."""
+        """Post the bodies one after the other."""
         rule = bench.profile.invocations
         if rule is None:
             raise RuntimeError("run() of a check that does not apply")
         silent = not_applicable("there is no WebSocket in this check")
-        good = await _post(bench, rule.good)
+        good, log = await _post(bench, rule.good)
         if good.status in _ABSENT:
             absent = not_applicable(f"the container does not offer POST {_PATH} (HTTP {good.status})")
-            return absent, absent, good.log
+            return absent, absent, log
         finding = _good(rule, good)
         if finding is not None:
-            return finding, silent, good.log
-        bad = await _post(bench, rule.bad)
+            return finding, silent, log
+        bad, bad_log = await _post(bench, rule.bad)
         finding = _bad(rule, bad)
         if finding is not None or rule.breaking is None:
             done = passed(f"a bad request is refused with HTTP {bad.status}; a good one gets {len(good.body)} bytes")
-            return finding or done, silent, bad.log
-        broken = await _post(bench, rule.breaking)
+            return finding or done, silent, bad_log
+        broken, broken_log = await _post(bench, rule.breaking)
         done = passed(f"a bad request is refused with HTTP {bad.status}; a failure half-way shows ({broken})")
-        return _breaking(rule.breaking, broken) or done, silent, broken.log
+        return _breaking(rule.breaking, broken) or done, silent, broken_log
 
 
-async def _post(bench: Bench, template: RequestTemplate) -> _Reply:
+async def _post(bench: Bench, template: RequestTemplate) -> tuple[HttpReply, tuple[str, ...]]:
     body = template.render("http")
-    began = time.monotonic()
-    log = [f"{0:8.3f}  client    POST {_PATH} {body}"]
-
-    def note(text: str) -> None:
-        log.append(f"{time.monotonic() - began:8.3f}  client    {text}")
-
-    status, kind, received, problem = None, "", bytearray(), ""
-    headers = {"Content-Type": "application/json" if template.format == "json" else "text/plain; charset=utf-8"}
-    try:
-        async with asyncio.timeout(bench.patience + bench.bounded), httpx.AsyncClient(trust_env=False) as http:
-            request = http.stream("POST", f"{bench.url}{_PATH}", content=body, headers=headers, timeout=None)
-            async with request as response:
-                status, kind = response.status_code, response.headers.get("content-type", "")
-                note(f"HTTP {status}, {kind or 'no content type'}")
-                async for chunk in response.aiter_bytes():
-                    received += chunk
-    except TimeoutError:
-        problem = f"no end within {bench.patience + bench.bounded:.0f} s"
-    except httpx.HTTPError as error:
-        problem = str(error) or type(error).__name__
-    note(f"{len(received)} bytes of body, " + (problem or "ended in order"))
-    return _Reply(status, kind, bytes(received), problem, tuple(log))
+    kind = "application/json" if template.format == "json" else "text/plain; charset=utf-8"
+    reply = await bench.post(body, kind)
+    log = [(0.0, f"POST {_PATH} {body}")]
+    if reply.status is not None:
+        log.append((reply.head_s, f"HTTP {reply.status}, {reply.kind or 'no content type'}"))
+    log.append((reply.seconds, f"{len(reply.body)} bytes of body, {reply.problem or 'ended in order'}"))
+    return reply, tuple(f"{at:8.3f}  client    {text}" for at, text in log)
 
 
-def _good(rule: InvocationRule, reply: _Reply) -> Finding | None:
+def _good(rule: InvocationRule, reply: HttpReply) -> Finding | None:
     if reply.status == httpx.codes.OK and reply.body and not reply.problem:
         return None
     sent = f"POST {_PATH} with a good body: {rule.good.render('http')}"
@@ -150,7 +103,7 @@ def _good(rule: InvocationRule, reply: _Reply) -> Finding | None:
     )
 
 
-def _bad(rule: InvocationRule, reply: _Reply) -> Finding | None:
+def _bad(rule: InvocationRule, reply: HttpReply) -> Finding | None:
     if reply.status is not None and 400 <= reply.status < 500 and reply.is_json:
         return None
     sent = f"POST {_PATH} with a body that has to be refused: {rule.bad.render('http')}"
@@ -183,7 +136,7 @@ def _bad(rule: InvocationRule, reply: _Reply) -> Finding | None:
     return failed(sent=sent, expected=expected, observed=str(reply), causes=causes, fix=_PULL)
 
 
-def _breaking(template: RequestTemplate, reply: _Reply) -> Finding | None:
+def _breaking(template: RequestTemplate, reply: HttpReply) -> Finding | None:
     if reply.problem or reply.status != httpx.codes.OK:
         return None
     return failed(

@@ -4,11 +4,12 @@ import asyncio
 from dataclasses import dataclass, field
 
 from contract_tests.answer import Answer
-from contract_tests.bench import Bench, Ping
+from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
+from contract_tests.reach import Ping
 from contract_tests.unpunctuated import unpunctuated
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
-from emulator import SessionTrace, facts
+from emulator import facts
 
 __all__ = ["LoopStaysFree"]
 
@@ -89,19 +90,12 @@ async def _ask_ping(bench: Bench, hearing: asyncio.Task[Answer], seen: _Seen, li
 async def _open_sessions(bench: Bench, hearing: asyncio.Task[Answer], seen: _Seen) -> None:
     while not hearing.done():
         async with bench.connect() as other:
-            trace = bench.trace(other)
-            seconds = _accept_seconds(trace) if trace is not None else None
+            seconds = bench.accepted(other)
             if seconds is not None:
                 seen.handshakes.append(seconds)
             else:
                 seen.refused.append(str(other.session.over))
         await asyncio.wait([hearing], timeout=_EVERY_S)
-
-
-def _accept_seconds(trace: SessionTrace) -> float | None:
-    """Return the seconds from the upgrade request to the container's 101, None if there was none."""
-    times = [entry.at for entry in trace.entries if entry.hop == "container" and entry.kind == "http"]
-    return times[1] - times[0] if len(times) > 1 else None
 
 
 def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -> Finding:
@@ -127,7 +121,8 @@ def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -
         return failed(
             sent=sent,
             expected=expected,
-            observed=f"{handshakes}; /ping was never slower than {_slowest(seen):.2f} s",
+            observed=f"{handshakes}; "
+            + (f"/ping was never slower than {_slowest(seen):.2f} s" if idle.seen else idle.problem),
             causes=_BLOCKED if _slowest(seen) > accept else _ACCEPT_WAITS,
             fix=_OFF_THE_LOOP,
         )
@@ -144,7 +139,9 @@ def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -
     if not seen.pings and not seen.handshakes:
         return passed(f"done with a text of {length} characters before anything could be asked")
     pings = f"{len(seen.pings)} /ping, the slowest {_slowest(seen):.2f} s"
-    if idle.status is None:
+    if not idle.seen:
+        pings = idle.problem
+    elif idle.status is None:
         pings = "/ping does not answer an idle session either, which is for CT24 to say"
     return passed(f"{answer.seconds:.1f} s of work: {pings}; {handshakes}")
 

@@ -1,7 +1,8 @@
 """CT24: /ping answers 200 within 2 s, before, during and after a session."""
 
-from contract_tests.bench import Bench, Ping
+from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
+from contract_tests.reach import Capability, Ping
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 from emulator import facts
 
@@ -29,6 +30,7 @@ class PingHealth(Check):
     )
     facts = ("life.ping", "life.ping-timeout", "life.ping-post", "life.ping-open-streams")
     needs_good_request = False
+    needs = (Capability.PING,)
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask before, during and after a session that is at work."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
+from contract_tests.reach import Capability, Emulated
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 from emulator import Emulator, Endpoint, SessionTrace, Switches
 
@@ -29,12 +30,14 @@ class PongWhileBusy(Check):
     name = "pong-while-busy"
     stake = "SageMaker pings every session and closes it after five Pings without a Pong: a busy container looks dead."
     facts = ("ping.interval", "ping.misses")
+    needs = (Capability.DIAL, Capability.FRAMES)
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a long text behind an emulator that pings often, and read its trace."""
         switches = Switches(ping_interval=_PING_EVERY_S, ping_misses=_NEVER_CUT)
-        with Emulator({bench.endpoint: Endpoint(bench.url)}, switches=switches) as emulator:
-            return await _watch(replace(bench, emulator=emulator))
+        endpoint = bench.reach.endpoint
+        with Emulator({endpoint: Endpoint(bench.url)}, switches=switches) as emulator:
+            return await _watch(replace(bench, reach=Emulated(emulator, endpoint, bench.url)))
 
 
 async def _watch(bench: Bench) -> Outcome:
