@@ -59,6 +59,8 @@ class Answer:
     controls: list[Control] = field(default_factory=list)
     audio: list[bytes] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    order: list[Role | Literal["audio"]] = field(default_factory=list)
+    """What came, in order; audio in a row counts once."""
     outcome: Literal["complete", "error"] | Ended | Failed | Silence = field(default_factory=lambda: Silence(0.0))
 
     @property
@@ -152,6 +154,7 @@ class Reader:
 
     def _control(self, body: object, part: Part, how: How, parts: int) -> None:
         role = self._role(body)
+        self._answer.order.append(role)
         self._answer.controls.append(Control(role, body, part.at, part.data_type, how, parts))
         if role == "end":
             self._answer.outcome = "complete"
@@ -203,12 +206,15 @@ class Reader:
     def _text_or_audio(self, part: Part) -> None:
         if part.data_type == "UTF8":
             text = part.data.decode("utf-8", "replace")
+            self._answer.order.append("other")
             self._answer.controls.append(Control("other", text, part.at, part.data_type, "whole", 1))
         else:
             self._audio(part.data)
 
     def _audio(self, data: bytes) -> None:
         if data:
+            if self._answer.order[-1:] != ["audio"]:
+                self._answer.order.append("audio")
             self._answer.audio.append(data)
 
 

@@ -12,7 +12,7 @@ from contract_tests.encodings import encoding_of
 __all__ = ["Kind", "PcmFault", "inspect_pcm", "roughness"]
 
 type Samples = NDArray[np.float64]
-type Kind = Literal["empty", "silent", "encoded", "odd-frame", "duration", "byte-shift", "wrapped"]
+type Kind = Literal["empty", "silent", "encoded", "float", "odd-frame", "duration", "byte-shift", "wrapped"]
 
 DURATION_TOLERANCE_S = 0.02
 
@@ -29,6 +29,12 @@ SMOOTHER = 4.0
 below 2.7 in every window, fricatives included; moved by one byte its median is 37 at 24 kHz, 9 at 8 kHz."""
 SHIFTED_RUN = 3
 """Windows in a row that must agree."""
+
+FLOAT_RANGE = (1e-30, 4.0)
+"""Magnitudes of float samples. PCM16 read as floats is far beyond them: a small negative sample has a huge exponent."""
+FLOAT_SHARE = 0.999
+FLOAT_LEAST_RMS = 1e-3
+FLOAT_LEAST_COUNT = 256
 
 WRAPPED_SLOPE = 8192
 """How far the signal may move per sample around a wrap, once the wrap is undone: the peaks of speech are round."""
@@ -63,6 +69,9 @@ def inspect_pcm(frames: Sequence[bytes], sample_rate: int, declared_duration_s: 
     pcm = b"".join(frames)
     if not pcm:
         return [_EMPTY]
+    floats = list(_floats(pcm))
+    if floats:
+        return floats
     faults = [*_encoded(frames), *_odd(frames), *_duration(len(pcm), sample_rate, declared_duration_s)]
     if any(fault.kind == "encoded" for fault in faults):
         return faults  # what is no PCM has no samples to look at
@@ -103,6 +112,30 @@ def _encoded(frames: Sequence[bytes]) -> Iterator[PcmFault]:
             cause="Each chunk goes through an encoder that makes a file of it; the header is played as a click.",
             fix="Send the raw samples only, without header and without encoder.",
         )
+
+
+def _floats(pcm: bytes) -> Iterator[PcmFault]:
+    """Look for samples of 32-bit floats, little-endian, in -1..1: they are no PCM16 by any chance."""
+    with np.errstate(invalid="ignore"):  # nan is no sample
+        values = np.frombuffer(pcm[: len(pcm) // 4 * 4], dtype="<f4").astype(np.float64)
+    if len(values) < FLOAT_LEAST_COUNT or not values.any():
+        return
+    with np.errstate(invalid="ignore"):
+        size = np.abs(values)
+        fits = (size == 0) | ((size > FLOAT_RANGE[0]) & (size < FLOAT_RANGE[1]))
+    if fits.mean() < FLOAT_SHARE:
+        return
+    rms = float(np.sqrt(np.mean(np.square(values[fits]))))
+    if rms < FLOAT_LEAST_RMS or values.min() >= 0 or values.max() <= 0:
+        return
+    yield PcmFault(
+        kind="float",
+        text=f"{len(pcm):,} bytes that are 32-bit floats from {values[fits].min():.2f} to {values[fits].max():.2f}, "
+        "not 16-bit integers: twice the bytes, and noise when they are played",
+        frame=None,
+        cause="The model's float samples are sent as they are (`tensor.numpy().tobytes()`), without the cast to int16.",
+        fix="Scale, clip and cast: (np.clip(samples, -1, 1) * 32767).astype('<i2').tobytes().",
+    )
 
 
 def _odd(frames: Sequence[bytes]) -> Iterator[PcmFault]:

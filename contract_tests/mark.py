@@ -20,6 +20,13 @@ class JsonMark:
             for key, value in self.members.items()
         )
 
+    def matches_another(self, body: object, request_id: str) -> bool:
+        """Tell whether ``body`` is such an answer, but to another request, or to none."""
+        named = [key for key, value in self.members.items() if value == "{id}"]
+        if not named or not isinstance(body, dict) or self.matches(body, request_id):
+            return False
+        return all(key in named or (key in body and body[key] == value) for key, value in self.members.items())
+
     def __str__(self) -> str:
         return "a JSON object with " + ", ".join(f"{key} = {value!r}" for key, value in self.members.items())
 

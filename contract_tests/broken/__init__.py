@@ -134,6 +134,16 @@ CONTAINERS = (
         "PCM moved by one byte. https://github.com/OHF-Voice/piper1-gpl/issues/253",
     ),
     broken(
+        "float_samples",
+        "CT8",
+        "Floats of 32 bit in the place of PCM16. https://github.com/andimarafioti/faster-qwen3-tts/pull/72",
+    ),
+    broken(
+        "text_duration",
+        "CT8",
+        "The declared duration is a string. https://github.com/vllm-project/vllm/issues/49068",
+    ),
+    broken(
         "one_frame",
         "CT9",
         "The whole clip in one frame. https://github.com/elevenlabs/elevenlabs-python/pull/482",
@@ -253,6 +263,21 @@ CONTAINERS = (
         "CT23",
         "Control event and PCM in one frame, against the client of "
         "https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents",
+    ),
+    broken(
+        "wrong_start_id",
+        "CT23",
+        "The start carries the id of another request. https://github.com/pipecat-ai/pipecat/pull/4497",
+    ),
+    broken(
+        "no_start",
+        "CT23",
+        "Audio without a start. https://github.com/openai/openai-agents-js/issues/235",
+    ),
+    broken(
+        "double_complete",
+        "CT23",
+        "The end is sent twice. https://github.com/Tencent/WeKnora/pull/2353",
     ),
     broken(
         "ping_busy",

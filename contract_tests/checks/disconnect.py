@@ -9,6 +9,7 @@ from contract_tests.check import Check, Outcome
 from contract_tests.client import Part
 from contract_tests.direct import dialled
 from contract_tests.pace import busy_text, first_audio_s
+from contract_tests.reach import Capability
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 
 __all__ = ["DisconnectStopsWork"]
@@ -54,6 +55,8 @@ class _Solo:
     quickest: float
     audio: int
     spread: int
+    chatty: bool
+    """Whether something follows its end even then: that is the business of CT23."""
 
 
 class DisconnectStopsWork(Check):
@@ -80,11 +83,15 @@ class DisconnectStopsWork(Check):
         late: Finding | None = None
         while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
             rounds += 1
-            how, left = await self._leave(bench, text, reset=rounds % 2 == 1)
+            how, left = await self._leave(bench, text, reset=rounds % 2 == 1 and bench.can(Capability.DIAL))
             async with bench.connect() as conversation:
                 answer = await conversation.request(f"next-{rounds}")
                 await conversation.hear(answer, bench.patience + work)
-                stray = answer.complete and isinstance(await conversation.session.receive(_QUIET_S), Part)
+                stray = (
+                    answer.complete
+                    and not solo.chatty
+                    and isinstance(await conversation.session.receive(_QUIET_S), Part)
+                )
                 closing = await bench.closing(conversation)
             log = ("the session that was left", *left, "the next session", *bench.log(conversation))
             sent = f"a text of {len(text)} characters, {how} after its first audio, and a good request in a new session"
@@ -105,15 +112,19 @@ class DisconnectStopsWork(Check):
 
     async def _solo(self, bench: Bench) -> tuple[_Solo | None, tuple[str, ...]]:
         answers = []
+        chatty = False
         for number in (1, 2):
             async with bench.connect() as conversation:
                 answers.append(await conversation.ask(f"solo-{number}"))
+                chatty = chatty or isinstance(await conversation.session.receive(_QUIET_S), Part)
             if not answers[-1].complete:
                 return None, bench.log(conversation)
         sizes = [_size(answer) for answer in answers]
         first = max(first_audio_s(answer) for answer in answers)
         seconds = [answer.seconds for answer in answers]
-        return _Solo(first, max(seconds), min(seconds), max(sizes), max(sizes) - min(sizes)), bench.log(conversation)
+        spread = max(sizes) - min(sizes)
+        solo = _Solo(first, max(seconds), min(seconds), max(sizes), spread, chatty)
+        return solo, bench.log(conversation)
 
     async def _leave(self, bench: Bench, text: str, *, reset: bool) -> tuple[str, tuple[str, ...]]:
         parts = 2 if bench.profile.start else 1

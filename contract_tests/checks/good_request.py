@@ -3,6 +3,7 @@
 from contract_tests.answer import Answer
 from contract_tests.bench import Baseline, Bench
 from contract_tests.check import Check, Outcome
+from contract_tests.checks.control_frames import misnamed
 from contract_tests.client import Failed, Silence
 from contract_tests.likeness import any_reply, looks_like_error, shown
 from contract_tests.profile import Profile
@@ -92,6 +93,10 @@ def _unanswered(profile: Profile, answer: Answer) -> Finding:
         last = answer.controls[-1] if answer.controls else f"{len(answer.parts[-1].data)} bytes of audio"
         observed = f"{len(answer.parts)} parts came, but none of them was recognised as the end; the last one: {last}"
         cause = "The profile recognises the end of an answer by something that this container does not send."
+        other = misnamed(profile.end, answer)
+        if other is not None:
+            observed = f"the end of the answer names another request than {answer.request_id!r}: {other}"
+            cause = "The container does not give the request's id back: it sends a default, or an id of its own."
     else:
         observed = answer.describe()
         cause = "The profile's request is not what this container expects, or its handler fails on a plain TEXT frame."

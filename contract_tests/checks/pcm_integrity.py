@@ -1,17 +1,24 @@
 """CT8: the audio is raw PCM of whole samples, of the declared length."""
 
+import math
+
 from contract_tests.answer import Answer
 from contract_tests.audio import PcmFault, inspect_pcm
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.conversation import Conversation
 from contract_tests.profile import AudioFormat, Profile
-from contract_tests.verdict import Finding, Fix, failed, passed
+from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
 __all__ = ["PcmIntegrity"]
 
 _SENTENCES = 3
 _PAUSE_S = 0.5
+_NUMBER = Fix(
+    "Send a JSON number, computed from what was sent.",
+    before='"total_duration_s": f"{seconds:.2f}"',
+    after='"total_duration_s": round(sent_bytes / (2 * sample_rate), 3)',
+)
 
 
 class PcmIntegrity(Check):
@@ -43,6 +50,9 @@ class PcmIntegrity(Check):
         total = sum(len(frame) for answer in answers for frame in answer.audio)
         frames = sum(len(answer.audio) for answer in answers)
         seconds = total / 2 / audio.sample_rate
+        undeclared = _undeclared(audio, answers)
+        if undeclared is not None:
+            return undeclared, closing, bench.log(conversation)
         return passed(f"{seconds:.2f} s of PCM in {frames} frames, as declared"), closing, bench.log(conversation)
 
     async def _session(self, conversation: Conversation, sentences: list[str], answers: list[Answer]) -> None:
@@ -62,19 +72,50 @@ def _judge(audio: AudioFormat, answers: list[Answer]) -> Finding | None:
         what = f"sentence {number} of {_SENTENCES}"
         if not answer.complete:
             return failed(sent=what, expected="a complete answer", observed=answer.describe())
-        faults = inspect_pcm(answer.audio, audio.sample_rate, _declared(audio, answer))
+        declared = _declared(audio, answer)
+        number_declared = declared if isinstance(declared, float) else None
+        faults = inspect_pcm(answer.audio, audio.sample_rate, number_declared)
         if faults:
             return _faulty(what, audio, faults)
+        if declared is not None and number_declared is None:
+            return _no_number(what, audio, declared)
     return None
 
 
-def _declared(audio: AudioFormat, answer: Answer) -> float | None:
-    """Return the declared seconds of audio, None if none are declared."""
+def _declared(audio: AudioFormat, answer: Answer) -> object:
+    """Return the declared seconds of audio as a float, what else is declared as it is, None if nothing is."""
     body = answer.end.body if answer.end else None
     if audio.duration_member is None or not isinstance(body, dict):
         return None
     value = body.get(audio.duration_member)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    return repr(value) if audio.duration_member in body else None
+
+
+def _undeclared(audio: AudioFormat, answers: list[Answer]) -> Finding | None:
+    """Return a warning where the profile knows a declared duration and the container declares none."""
+    if audio.duration_member is None or all(_declared(audio, answer) is not None for answer in answers):
+        return None
+    return warned(
+        sent=f"{_SENTENCES} sentences",
+        expected=f"the seconds of audio, as {audio.duration_member!r} in the end of each answer",
+        observed=f"an end without it: {next(each.end for each in answers if _declared(audio, each) is None)}",
+        causes=("The member is left out, or has another name.",),
+        fix=_NUMBER,
+    )
+
+
+def _no_number(what: str, audio: AudioFormat, declared: object) -> Finding:
+    return failed(
+        sent=what,
+        expected=f"{audio.duration_member!r} in the end of the answer as a JSON number, the seconds of audio",
+        observed=f"{audio.duration_member!r} is {declared}, which is no number",
+        causes=(
+            "The duration is formatted for people (an f-string, `str()`, a decimal type) before it goes into the JSON.",
+        ),
+        fix=_NUMBER,
+    )
 
 
 def _faulty(what: str, audio: AudioFormat, faults: list[PcmFault]) -> Finding:

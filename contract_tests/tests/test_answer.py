@@ -62,3 +62,8 @@ def test_an_error_ends_the_answer() -> None:
     answer = read((b'{"type": "error", "message": "no such voice"}', "UTF8"))
     assert answer.outcome == "error"
     assert "no such voice" in answer.describe()
+
+
+def test_what_came_is_kept_in_order() -> None:
+    answer = read((START, "UTF8"), (b"\x01\x00", "BINARY"), (b"\x02\x00", "BINARY"), (END, "UTF8"))
+    assert answer.order == ["start", "audio", "end"]

@@ -228,3 +228,16 @@ def test_every_fault_explains_itself() -> None:
         assert any(character.isdigit() for character in fault.text)
         assert fault.cause.endswith(".")
         assert fault.fix[0].isupper()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CLEAN if name not in {"one sample", "dither", "clicks", "square wave"}]
+)
+def test_floats_in_the_place_of_samples_are_told(name: str) -> None:
+    floats = CLEAN[name].astype("<f4").tobytes()
+    assert kinds(floats) == ["float"]
+
+
+def test_pcm_is_never_taken_for_floats() -> None:
+    positive = (np.abs(speech_like()) * 16000).astype("<i2").tobytes()  # rectified: small positive samples only
+    assert "float" not in kinds(positive)

@@ -174,8 +174,10 @@ async def sentences(port: int) -> str:
             turn = await ask(ws, say(f"s{index}", voice=voice))
             if turn.outcome != "complete":
                 return f"sentence {index}: {turn.outcome}"
-            assert {event["request_id"] for event in turn.events} == {f"s{index}"}
-            assert turn.frames
+            if {event["request_id"] for event in turn.events} != {f"s{index}"}:
+                return f"sentence {index}: foreign id"
+            if not turn.frames:
+                return f"sentence {index}: early end"
         return "complete"
 
 
@@ -186,7 +188,10 @@ async def audio(port: int) -> str:
         return turn.outcome
     if any(len(frame) > 12_100 for frame in turn.frames):
         return "large frame"
-    faults = inspect_pcm(turn.frames, RATE, turn.events[-1]["total_duration_s"])
+    declared = turn.events[-1]["total_duration_s"]
+    if not isinstance(declared, float):
+        return "no number"
+    faults = inspect_pcm(turn.frames, RATE, declared)
     return ", ".join(fault.kind for fault in faults) or "sound"
 
 
@@ -257,6 +262,11 @@ SYMPTOMS = {
     "wrong-duration": {"audio": "duration"},
     "wrapping": {"audio": "wrapped"},
     "byte-shift": {"audio": "byte-shift"},
+    "float-samples": {"audio": "float"},
+    "text-duration": {"audio": "no number"},
+    "wrong-start-id": {"sentences": "sentence 0: foreign id"},
+    "no-start": everywhere("audio before start") | {"bad_message": "audio before start"},
+    "double-complete": {"sentences": "sentence 1: foreign id"},
     "collects": {},  # takes a look at the clock
     "clicks": {},  # takes a look at the joints
     "one-frame": {"audio": "large frame"},
