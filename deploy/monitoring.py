@@ -1,0 +1,133 @@
+"""What watches over the endpoint: alarms, a dashboard, and scaling where it was measured what to aim at."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_applicationautoscaling as scaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_sagemaker as sagemaker
+
+from deploy.settings import ENDPOINT_STACK, VARIANT, Settings
+
+__all__ = ["ERROR_METRICS", "FIRST_AUDIO", "NAMESPACE", "add_alarms", "add_dashboard", "add_scaling"]
+
+NAMESPACE = "AWS/SageMaker"
+FIRST_AUDIO = "FirstChunkLatency"
+"""Microseconds from the request to the first part of the answer, once for each session."""
+ERROR_METRICS = ("Invocation5XXErrors", "InvocationModelErrors", "MidStreamErrors")
+_INSTANCE_NAMESPACE = "/aws/sagemaker/Endpoints"
+_COOLDOWN_OUT, _COOLDOWN_IN = 60, 900
+
+
+def _metric(name: str, dimensions: Mapping[str, str], statistic: str, namespace: str = NAMESPACE) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=namespace,
+        metric_name=name,
+        dimensions_map=dict(dimensions),
+        statistic=statistic,
+        period=Duration.minutes(1),
+    )
+
+
+def _dimensions(endpoint: str) -> dict[str, str]:
+    return {"EndpointName": endpoint, "VariantName": VARIANT}
+
+
+def add_alarms(stack: Stack, endpoint: str, settings: Settings) -> None:
+    """Alarm on errors always, and on slow first audio where a threshold was measured."""
+    actions = [] if settings.alarm_topic is None else [settings.alarm_topic]
+    for name in ERROR_METRICS:
+        cloudwatch.CfnAlarm(
+            stack,
+            f"{name}Alarm",
+            alarm_name=f"{settings.endpoint_name}-{name}",
+            alarm_description=f"{settings.endpoint_name}: {name} in one minute",
+            namespace=NAMESPACE,
+            metric_name=name,
+            dimensions=_alarm_dimensions(endpoint),
+            statistic="Sum",
+            period=60,
+            evaluation_periods=1,
+            threshold=1,
+            comparison_operator="GreaterThanOrEqualToThreshold",
+            treat_missing_data="notBreaching",
+            alarm_actions=actions,
+        )
+    if settings.first_audio_alarm_ms is not None:
+        cloudwatch.CfnAlarm(
+            stack,
+            "FirstAudioAlarm",
+            alarm_name=f"{settings.endpoint_name}-first-audio-p95",
+            alarm_description=f"{settings.endpoint_name}: p95 of first audio over {settings.first_audio_alarm_ms:g} ms",
+            namespace=NAMESPACE,
+            metric_name=FIRST_AUDIO,
+            dimensions=_alarm_dimensions(endpoint),
+            extended_statistic="p95",
+            period=60,
+            evaluation_periods=3,
+            datapoints_to_alarm=3,
+            threshold=settings.first_audio_alarm_ms * 1000,
+            comparison_operator="GreaterThanThreshold",
+            treat_missing_data="notBreaching",
+            alarm_actions=actions,
+        )
+
+
+def _alarm_dimensions(endpoint: str) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
+    return [
+        cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value) for name, value in _dimensions(endpoint).items()
+    ]
+
+
+def add_dashboard(stack: Stack, endpoint: str, settings: Settings) -> None:
+    """One page: first audio, sessions, errors, and what the instances are busy with."""
+    dimensions = _dimensions(endpoint)
+    board = cloudwatch.Dashboard(stack, "Dashboard", dashboard_name=settings.endpoint_name)
+    board.add_widgets(
+        cloudwatch.GraphWidget(
+            title="First audio (microseconds)",
+            left=[_metric(FIRST_AUDIO, dimensions, statistic) for statistic in ("p50", "p95", "p99")],
+        ),
+        cloudwatch.GraphWidget(
+            title="Sessions and errors",
+            left=[_metric("Invocations", dimensions, "Sum")],
+            right=[_metric(name, dimensions, "Sum") for name in (*ERROR_METRICS, "Invocation4XXErrors")],
+        ),
+        cloudwatch.GraphWidget(
+            title="Instances (per cent)",
+            left=[
+                _metric(name, dimensions, "Average", _INSTANCE_NAMESPACE)
+                for name in ("CPUUtilization", "GPUUtilization", "MemoryUtilization", "GPUMemoryUtilization")
+            ],
+        ),
+    )
+
+
+def add_scaling(stack: Stack, endpoint: sagemaker.CfnEndpoint, settings: Settings) -> None:
+    """Follow the number of concurrent sessions, where it was measured how many an instance carries."""
+    if settings.max_instances is None or settings.sessions_per_instance is None:
+        return
+    target = scaling.CfnScalableTarget(
+        stack,
+        "ScalableTarget",
+        service_namespace="sagemaker",
+        resource_id=f"endpoint/{endpoint.attr_endpoint_name}/variant/{VARIANT}",
+        scalable_dimension="sagemaker:variant:DesiredInstanceCount",
+        min_capacity=settings.instances,
+        max_capacity=settings.max_instances,
+    )
+    scaling.CfnScalingPolicy(
+        stack,
+        "ScalingPolicy",
+        policy_name=f"{ENDPOINT_STACK}-sessions",
+        policy_type="TargetTrackingScaling",
+        scaling_target_id=target.ref,
+        target_tracking_scaling_policy_configuration=scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
+            target_value=settings.sessions_per_instance,
+            predefined_metric_specification=scaling.CfnScalingPolicy.PredefinedMetricSpecificationProperty(
+                predefined_metric_type="SageMakerVariantConcurrentRequestsPerModelHighResolution"
+            ),
+            scale_out_cooldown=_COOLDOWN_OUT,
+            scale_in_cooldown=_COOLDOWN_IN,
+        ),
+    )
