@@ -1,6 +1,6 @@
 """A local stand-in for Amazon SageMaker AI bidirectional streaming."""
 
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Endpoint, Variant
 from emulator.server import Emulator, PortInUseError, Server
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
@@ -17,4 +17,5 @@ __all__ = [
     "SessionTrace",
     "Switches",
     "TraceEntry",
+    "Variant",
 ]

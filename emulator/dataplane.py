@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from emulator import credentials, facts
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Variant
 from emulator.fault_settings import FaultSettings
 from emulator.http2 import ClientGoneError, Http2Stream
 from emulator.injector import Injector, Joints, dial, refuse
@@ -28,7 +28,7 @@ from emulator.wire.keepalive import Keepalive, Tick
 from emulator.wire.label import label_error
 from emulator.wire.limits import Limits
 from emulator.wire.parts import encode_exception, encode_part
-from emulator.wire.request import CONTENT_TYPE, InvocationRequest, model_error, unknown_endpoint
+from emulator.wire.request import CONTENT_TYPE, InvocationRequest, model_error
 from emulator.wire.session import (
     Action,
     CloseContainer,
@@ -45,7 +45,6 @@ from emulator.wire.sigv4 import EventSignatureError, EventVerifier, verify_reque
 __all__ = ["DataPlane"]
 
 _log = logging.getLogger("emulator.dataplane")
-_ACCOUNT = "000000000000"
 _MAX_TRACES = 1000
 _FAREWELL = 2.0
 
@@ -78,7 +77,7 @@ class DataPlane:
         request_id = [(self._switches.request_id_header, trace.request_id)]
         try:
             verifier = self._verify(stream, trace)
-            endpoint, sidecar, plan = await self._open(stream, trace, leases)
+            variant, sidecar, plan = await self._open(stream, trace, leases)
         except ClientGoneError:
             return
         except RequestError as error:
@@ -87,7 +86,7 @@ class DataPlane:
             with contextlib.suppress(ClientGoneError):
                 await _answer_error(stream, error, request_id)
             return
-        head = [("content-type", CONTENT_TYPE), *request_id, ("x-amzn-invoked-production-variant", endpoint.variant)]
+        head = [("content-type", CONTENT_TYPE), *request_id, ("x-amzn-invoked-production-variant", variant.name)]
         run = _Run(stream, sidecar, trace, self._switches, verifier, plan)
         self._running.add(run)
         try:
@@ -95,6 +94,19 @@ class DataPlane:
         finally:
             self._running.discard(run)
             sidecar.abort()
+
+    def open_sessions(self) -> list[SessionTrace]:
+        """Return the wire logs of the sessions that are open."""
+        return [run.trace for run in self._running]
+
+    async def cut(self, request_id: str) -> bool:
+        """End a session as at the end of its longest duration; False where none of that id is open."""
+        for run in list(self._running):
+            if run.trace.request_id == request_id:
+                run.trace.add("client", "out", "note", "fault: cut now: the longest duration is over")
+                await run.cut("The session was cut on demand, as at the end of its longest duration.")
+                return True
+        return False
 
     async def shut_down(self) -> None:
         """End all sessions with an exception event, so that no client takes the end for success."""
@@ -130,38 +142,31 @@ class DataPlane:
 
     async def _open(
         self, stream: Http2Stream, trace: SessionTrace, leases: contextlib.ExitStack
-    ) -> tuple[Endpoint, Sidecar, FaultPlan | None]:
+    ) -> tuple[Variant, Sidecar, FaultPlan | None]:
         request = InvocationRequest.parse(stream.method, stream.path, stream.headers)
         trace.endpoint = request.endpoint
-        endpoint = self.endpoints.get(request.endpoint)
-        if endpoint is None:
-            status = 404 if self._switches.missing_endpoint == "404" else facts.integer("err.no-endpoint")
-            raise unknown_endpoint(request.endpoint, _ACCOUNT, self.endpoints, status)
-        if request.variant not in (None, endpoint.variant):
-            raise RequestError(
-                facts.integer("err.no-endpoint"),
-                "ValidationError",
-                f"Variant {request.variant} not found for endpoint {request.endpoint}. It has {endpoint.variant}.",
-            )
-        leases.enter_context(self.endpoints.lease(endpoint))
+        status = 404 if self._switches.missing_endpoint == "404" else facts.integer("err.no-endpoint")
+        variant = self.endpoints.route(request.endpoint, request.variant, status)
+        trace.variant = variant.name
+        leases.enter_context(self.endpoints.lease(variant.container))
         plan = self._faults.plan(request.endpoint)
         if plan is not None:
-            refuse(plan, trace, endpoint.variant)
-        if not endpoint.bidirectional and self._switches.missing_label != "allow":
-            await self._refuse_unlabelled(stream, endpoint)
+            refuse(plan, trace, variant.name)
+        if not variant.bidirectional and self._switches.missing_label != "allow":
+            await self._refuse_unlabelled(stream, variant)
         trace.container_target = request.container_target
         trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
         try:
-            sidecar = await self._unless_stopped(dial(endpoint, trace, self._switches, plan))
+            sidecar = await self._unless_stopped(dial(variant, trace, self._switches, plan))
         except UpgradeRefusedError as error:
             trace.add("container", "in", "http", error)
             detail = str(error) if self._switches.model_error_detail == "local-text" else None
-            raise model_error(endpoint.variant, detail) from None
+            raise model_error(variant.name, detail) from None
         trace.add("container", "in", "http", f"101 after {sidecar.accept_seconds * 1000:.0f} ms")
         limit = facts.seconds("ctr.accept-250ms")
         if sidecar.accept_seconds > limit:
             trace.add("container", "in", "note", f"slower than the documented {limit * 1000:.0f} ms [ctr.accept-250ms]")
-        return endpoint, sidecar, plan
+        return variant, sidecar, plan
 
     async def _unless_stopped[T](self, work: Coroutine[Any, Any, T]) -> T:
         """Return what ``work`` returns, or give it up when the emulator stops: its client must get an answer."""
@@ -176,10 +181,10 @@ class DataPlane:
                 each.cancel()
             await asyncio.gather(working, stopping, return_exceptions=True)
 
-    async def _refuse_unlabelled(self, stream: Http2Stream, endpoint: Endpoint) -> None:
+    async def _refuse_unlabelled(self, stream: Http2Stream, variant: Variant) -> None:
         if self._switches.missing_label == "hang":
             await self._unless_stopped(_drain(stream))
-        raise label_error(self._switches.missing_label, endpoint.variant)
+        raise label_error(self._switches.missing_label, variant.name)
 
 
 async def _drain(stream: Http2Stream) -> None:
@@ -201,7 +206,7 @@ class _Run:
     ) -> None:
         self._stream = stream
         self._sidecar = sidecar
-        self._trace = trace
+        self.trace = self._trace = trace
         self._switches = switches
         self._session = Session(switches, verify, plan.alter if plan is not None else None)
         self._ping_ids = itertools.count(1)
@@ -241,6 +246,10 @@ class _Run:
     async def stop(self, why: str) -> None:
         """End the session from the emulator's side."""
         await self._perform(self._session.service_failed(why))
+
+    async def cut(self, why: str) -> None:
+        """End the session as at the end of its longest duration."""
+        await self._perform(self._session.limit_exceeded(why))
 
     def _joints(self) -> Joints:
         return Joints(

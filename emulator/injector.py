@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from emulator import facts
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Variant
 from emulator.http2 import ClientGoneError, Http2Stream
 from emulator.sidecar import Sidecar, UpgradeRefusedError
 from emulator.switches import Switches
@@ -63,13 +63,13 @@ def refuse(plan: FaultPlan, trace: SessionTrace, variant: str) -> None:
         raise model_error(variant, "fault on demand: refuse_upgrade; the container was not dialled")
 
 
-async def dial(endpoint: Endpoint, trace: SessionTrace, switches: Switches, plan: FaultPlan | None) -> Sidecar:
-    """Dial the container of an endpoint, as late as is wanted.
+async def dial(variant: Variant, trace: SessionTrace, switches: Switches, plan: FaultPlan | None) -> Sidecar:
+    """Dial the container of a variant, as late as is wanted.
 
     Raises:
         UpgradeRefusedError: the container does not accept the WebSocket, or seems to be too late.
     """
-    where = (endpoint.host, endpoint.port, trace.container_target, trace.request_id)
+    where = (variant.host, variant.port, trace.container_target, trace.request_id)
     if plan is None:
         return await Sidecar.connect(*where, switches)
     delay, limit = plan.faults.accept_delay or 0.0, switches.accept_timeout

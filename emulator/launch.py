@@ -8,11 +8,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, override
 
-from emulator import facts
+from emulator import facts, started
 from emulator.process import Process
 from emulator.target import Target
 
@@ -50,7 +50,7 @@ def launched(target: Target, timeout: float, cwd: Path, *, echo: bool = False) -
     """Yield the base URL of the target once its ``/ping`` answers 200; afterwards everything started here is gone.
 
     ``timeout`` is in seconds, ``cwd`` the directory whose modules can be imported; ``echo`` shows what a process of
-    ours writes.
+    ours writes. Inside, the process can be killed and frozen by its URL (:mod:`emulator.started`).
 
     Raises:
         TargetError: it did not come up in time.
@@ -66,7 +66,8 @@ def launched(target: Target, timeout: float, cwd: Path, *, echo: bool = False) -
         with Process.python(_arguments(target, port), cwd, echo=echo) as process:
             url = f"http://127.0.0.1:{port}"
             _wait(target, url, timeout, process)
-            yield url
+            with _registered(url, process):
+                yield url
 
 
 def _arguments(target: Target, port: int) -> list[str]:
@@ -181,9 +182,44 @@ def _image(target: Target, timeout: float) -> Iterator[str]:
             _wait(target, url, timeout)
         except TargetError as error:
             raise TargetError(target, error.problem, error.advice, command, _last_lines(container.get_logs)) from None
-        yield url
+        with _registered(url, _Engine(container.get_wrapped_container())):
+            yield url
     finally:
         container.stop()
+
+
+@contextmanager
+def _registered(url: str, handle: started.Handle) -> Iterator[None]:
+    started.register(url, handle)
+    try:
+        yield
+    finally:
+        started.forget(url, handle)
+
+
+class _Engine:
+    """A container of the engine in the hands of the faults."""
+
+    def __init__(self, container: Any) -> None:
+        self._container = container
+
+    def kill(self) -> None:
+        """``docker kill``."""
+        self._unless_gone(self._container.kill)
+
+    def freeze(self) -> None:
+        """``docker pause``."""
+        self._unless_gone(self._container.pause)
+
+    def resume(self) -> None:
+        """``docker unpause``."""
+        self._unless_gone(self._container.unpause)
+
+    def _unless_gone(self, act: Callable[[], object]) -> None:
+        from docker.errors import APIError  # noqa: PLC0415
+
+        with suppress(APIError):  # it has ended, or is in that state already
+            act()
 
 
 def _last_lines(logs: Callable[[], tuple[bytes, bytes]]) -> tuple[str, ...]:

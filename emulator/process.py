@@ -69,10 +69,23 @@ class Process:
             self._reader.join(1.0)  # what it wrote last is still on its way
         return list(self._lines)[-lines:]
 
+    def kill(self) -> None:
+        """End the process group at once (a fault on demand, as the two below)."""
+        self._signal(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """Stop the process group where it is."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the process group go on."""
+        self._signal(signal.SIGCONT)
+
     def stop(self) -> None:
         """End the process group: SIGTERM, and SIGKILL for what is left of it."""
         if self._child.poll() is None:
             self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)  # a frozen one would not see it
             with suppress(subprocess.TimeoutExpired):
                 self._child.wait(_STOP_TIMEOUT_S)
         self._signal(signal.SIGKILL)  # also what a leader that has gone left behind

@@ -1,16 +1,20 @@
-"""The endpoints that are served, and who is using them."""
+"""The endpoints that are served, which variant a request gets, and who is using them."""
 
 import asyncio
 import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from random import Random
 from typing import override
 
 from emulator import facts
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Endpoint, Variant
+from emulator.wire.request import unknown_endpoint, unknown_variant
 
-__all__ = ["Registry"]
+__all__ = ["ACCOUNT", "Registry"]
+
+ACCOUNT = "000000000000"
 
 
 def _check(name: str, endpoint: object) -> None:
@@ -26,16 +30,20 @@ def _check(name: str, endpoint: object) -> None:
 class Registry(Mapping[str, Endpoint]):
     """Endpoints by name. Both fixed ones and those of the control plane are kept here, on one event loop.
 
-    A session keeps a lease on the :class:`Endpoint` that it began with. Replacing the endpoint of a name leaves open
-    sessions where they are (fact ``close.update``); :meth:`drained` tells when the last one of the old is over.
+    A session keeps a lease on the container that it began with. Replacing the endpoint of a name leaves open sessions
+    where they are (fact ``close.update``); :meth:`drained` tells when the last one on a container is over.
+
+    ``seed`` is that of the choice between variants: the same requests in the same order get the same variants.
     """
 
-    def __init__(self, endpoints: Mapping[str, Endpoint] | None = None) -> None:
+    def __init__(self, endpoints: Mapping[str, Endpoint] | None = None, seed: int = 0) -> None:
+        self._seed = seed
+        self._draws: dict[str, Random] = {}
         self._endpoints = dict(endpoints or {})
         for name, endpoint in self._endpoints.items():
             _check(name, endpoint)
-        self._leases: Counter[int] = Counter()
-        self._waiting: dict[int, asyncio.Event] = {}
+        self._leases: Counter[str] = Counter()
+        self._waiting: dict[str, asyncio.Event] = {}
 
     @override
     def __getitem__(self, name: str) -> Endpoint:
@@ -57,25 +65,49 @@ class Registry(Mapping[str, Endpoint]):
         """Serve the name no longer; open sessions stay."""
         self._endpoints.pop(name, None)
 
+    def route(self, name: str, variant: str | None, missing: int) -> Variant:
+        """Return the variant that a request gets: the one that it asks for, else one by weight.
+
+        ``missing`` is the HTTP status for an endpoint that is not there.
+
+        Raises:
+            RequestError: there is no such endpoint or variant.
+        """
+        endpoint = self._endpoints.get(name)
+        if endpoint is None:
+            raise unknown_endpoint(name, ACCOUNT, self._endpoints, missing)
+        if variant is None:
+            # one for each endpoint: what happens on one must not change what another gets
+            draws = self._draws.setdefault(name, Random(f"{self._seed}/{name}"))  # noqa: S311  # repeatable, not secret
+            return endpoint.draw(draws.random())
+        try:
+            return endpoint.find(variant)
+        except LookupError:
+            raise unknown_variant(variant, name, [each.name for each in endpoint.variants]) from None
+
     @contextlib.contextmanager
-    def lease(self, endpoint: Endpoint) -> Iterator[None]:
-        """Count a session on ``endpoint``."""
-        self._leases[id(endpoint)] += 1
+    def lease(self, container: str) -> Iterator[None]:
+        """Count a session on the container at an address."""
+        self._leases[container] += 1
         try:
             yield
         finally:
-            self._leases[id(endpoint)] -= 1
-            if not self._leases[id(endpoint)]:
-                del self._leases[id(endpoint)]
-                if (waiting := self._waiting.get(id(endpoint))) is not None:
+            self._leases[container] -= 1
+            if not self._leases[container]:
+                del self._leases[container]
+                if (waiting := self._waiting.get(container)) is not None:
                     waiting.set()
 
-    async def drained(self, endpoint: Endpoint) -> None:
-        """Wait until no session is open on ``endpoint``."""
-        if not self._leases[id(endpoint)]:
+    def sessions(self, container: str) -> int:
+        """Return how many sessions are open on the container at an address."""
+        return self._leases[container]
+
+    async def drained(self, container: str) -> None:
+        """Wait until no session is open on the container at an address."""
+        if not self._leases[container]:
             return
-        waiting = self._waiting.setdefault(id(endpoint), asyncio.Event())
+        waiting = self._waiting.setdefault(container, asyncio.Event())
         try:
             await waiting.wait()
         finally:
-            self._waiting.pop(id(endpoint), None)
+            self._waiting.pop(container, None)

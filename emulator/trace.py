@@ -53,6 +53,7 @@ class SessionTrace:
     container_close: tuple[int, str] | None = None
     """Code and reason of the container's Close frame, None while none came."""
     container_eof_without_close: bool = False
+    variant: str = ""
     container_target: str = ""
     """Path and query of the WebSocket in the container."""
     listener: Callable[[TraceEntry], None] | None = None

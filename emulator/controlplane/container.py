@@ -47,6 +47,15 @@ class Container(Protocol):
     async def stop(self, grace: float) -> bool:
         """Stop it with SIGTERM, after ``grace`` seconds with SIGKILL; False where that was needed."""
 
+    def kill(self) -> None:
+        """End it at once (a fault on demand, as the two below)."""
+
+    def freeze(self) -> None:
+        """Stop it where it is."""
+
+    def resume(self) -> None:
+        """Let it go on."""
+
 
 class LocalCommand(Container):
     """A command on this machine in the place of an image. It is taken to carry the label."""
@@ -96,19 +105,36 @@ class LocalCommand(Container):
         in_time = True
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+                self._process.terminate()  # as in a container, its first process alone
+            self._signal(signal.SIGCONT)  # a frozen one would not see it
             try:
                 async with asyncio.timeout(grace):
                     await self._process.wait()
             except TimeoutError:
                 in_time = False
         # as in a container, the children end with the first process
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         await self._process.wait()
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
         return in_time
+
+    @override
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    @override
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    @override
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        # PermissionError: macOS says so for a group of zombies
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
 
     async def _read(self) -> None:
         assert self._process.stdout is not None  # noqa: S101  # a pipe was asked for

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, override
 
 from emulator import facts
@@ -106,6 +107,26 @@ class DockerContainer(Container):
         return bytes(raw).decode("utf-8", "replace").rstrip()
 
     @override
+    def kill(self) -> None:
+        self._unless_gone(self._container.kill)
+
+    @override
+    def freeze(self) -> None:
+        self._unless_gone(self._container.pause)
+
+    @override
+    def resume(self) -> None:
+        self._unless_gone(self._container.unpause)
+
+    def _unless_gone(self, act: Callable[[], object]) -> None:
+        from docker.errors import APIError  # noqa: PLC0415
+
+        try:
+            act()
+        except APIError as error:
+            _log.warning("container %s: %s", self._container.short_id, error.explanation or error)
+
+    @override
     async def stop(self, grace: float) -> bool:
         return await asyncio.to_thread(self._stop, grace)
 
@@ -114,6 +135,8 @@ class DockerContainer(Container):
 
         try:
             was_running = self._exit_status() is None
+            if self._container.attrs["State"]["Paused"]:
+                self._container.unpause()  # SIGTERM would not reach it
             self._container.stop(timeout=round(grace))
             self._container.reload()
             state = self._container.attrs["State"]

@@ -30,6 +30,7 @@ def apply() -> None:
     _accept_current_instance_types()
     _create_endpoints_that_are_not_there_yet()
     _update_endpoints()
+    _update_weights()
     _take_names_from_templates()
     _find_templates_on_loopback()
 
@@ -52,7 +53,7 @@ def report(arn: str, generation: int, status: str, reason: str | None, rolled_ba
     if plan is None or endpoint is None or plan["generation"] != generation:
         return
     if rolled_back:
-        endpoint.endpoint_config_name, endpoint.production_variants = plan["before"]
+        endpoint.endpoint_config_name, endpoint.production_variants, plan["variants"] = plan["before"]
     endpoint.endpoint_status = status
     endpoint.failure_reason = reason  # type: ignore[assignment]  # moto knows no reason but None
     endpoint.last_modified_time = utcnow()
@@ -133,7 +134,7 @@ def _update(backend: SageMakerModelBackend, name: str, config_name: str) -> Fake
     if endpoint.endpoint_status not in ("InService", "Failed"):
         raise ValidationError(message=f'Cannot update in-progress endpoint "{endpoint.arn}".')
     config = backend.describe_endpoint_config(config_name)
-    before = endpoint.endpoint_config_name, endpoint.production_variants
+    before = endpoint.endpoint_config_name, endpoint.production_variants, _plans[endpoint.arn]["variants"]
     endpoint.endpoint_config_name = config_name
     endpoint.production_variants = endpoint._process_production_variants(config["ProductionVariants"])  # noqa: SLF001
     endpoint.endpoint_status = "Updating"
@@ -147,8 +148,8 @@ def _plan(backend: SageMakerModelBackend, endpoint: FakeEndpoint, before: Any = 
     """Note what to run. Model and configuration may be deleted afterwards, as on AWS."""
     config = backend.endpoint_configs[endpoint.endpoint_config_name]
     for variant in endpoint.production_variants:  # moto leaves out what has its default
-        variant.setdefault("CurrentWeight", 1.0)
-        variant.setdefault("DesiredWeight", 1.0)
+        variant.setdefault("CurrentWeight", _weight(config, variant["VariantName"]))
+        variant.setdefault("DesiredWeight", _weight(config, variant["VariantName"]))
     _plans[endpoint.arn] = {
         "arn": endpoint.arn,
         "name": endpoint.endpoint_name,
@@ -158,6 +159,54 @@ def _plan(backend: SageMakerModelBackend, endpoint: FakeEndpoint, before: Any = 
     }
 
 
+def _weight(config: FakeEndpointConfig, name: str) -> float:
+    """Return the weight that a variant begins with; moto takes a 0 for a missing one."""
+    given = next(each for each in config.production_variants if each["VariantName"] == name)
+    return float(given.get("InitialVariantWeight", 1.0))
+
+
+def _update_weights() -> None:
+    """Moto forgets a weight or count that is not given anew, and takes weights that leave no variant any traffic."""
+
+    def update_endpoint_weights_and_capacities(
+        self: SageMakerModelBackend, endpoint_name: str, desired_weights_and_capacities: list[dict[str, Any]]
+    ) -> str:
+        endpoint = self.endpoints.get(endpoint_name)
+        if endpoint is None:
+            arn = FakeEndpoint.arn_formatter(endpoint_name, self.account_id, self.region_name)
+            raise ValidationError(message=f'Could not find endpoint "{arn}".')
+        if endpoint.endpoint_status not in ("InService", "Failed"):
+            raise ValidationError(message=f'Cannot update in-progress endpoint "{endpoint.arn}".')
+        wanted = {each["VariantName"]: each for each in desired_weights_and_capacities}
+        known = {variant["VariantName"] for variant in endpoint.production_variants}
+        if unknown := sorted(wanted.keys() - known):
+            raise ValidationError(
+                message=f'The variant name(s) "{", ".join(unknown)}" is/are not present within endpoint configuration '
+                f'"{endpoint.endpoint_config_name}".'
+            )
+        weights = {
+            variant["VariantName"]: float(
+                wanted.get(variant["VariantName"], {}).get("DesiredWeight", variant["CurrentWeight"])
+            )
+            for variant in endpoint.production_variants
+        }
+        if not sum(weights.values()):
+            raise ValidationError(message="The weights of all variants would be 0: no variant would get traffic.")
+        for variant in endpoint.production_variants:
+            variant["CurrentWeight"] = variant["DesiredWeight"] = weights[variant["VariantName"]]
+            count = wanted.get(variant["VariantName"], {}).get("DesiredInstanceCount")
+            if count is not None:
+                variant["CurrentInstanceCount"] = variant["DesiredInstanceCount"] = count
+        for planned in _plans[endpoint.arn]["variants"]:
+            planned["weight"] = weights[planned["name"]]
+        endpoint.last_modified_time = utcnow()
+        return endpoint.arn
+
+    SageMakerModelBackend.update_endpoint_weights_and_capacities = (  # type: ignore[method-assign]
+        update_endpoint_weights_and_capacities
+    )
+
+
 def _variant(backend: SageMakerModelBackend, variant: dict[str, Any]) -> dict[str, Any]:
     model = backend._models.get(variant.get("ModelName", ""))  # noqa: SLF001
     containers = [] if model is None else [model.primary_container] if model.primary_container else model.containers
@@ -165,6 +214,7 @@ def _variant(backend: SageMakerModelBackend, variant: dict[str, Any]) -> dict[st
     timeout = variant.get("ContainerStartupHealthCheckTimeoutInSeconds")
     return {
         "name": variant["VariantName"],
+        "weight": float(variant.get("InitialVariantWeight", 1.0)),
         "containers": len(containers),
         "image": first.get("Image", ""),
         "environment": {str(name): str(value) for name, value in (first.get("Environment") or {}).items()},

@@ -12,7 +12,7 @@ from emulator.controlplane.container import Container, ContainerSpec, LocalComma
 from emulator.controlplane.docker_image import DockerContainer
 from emulator.controlplane.moto_process import MotoProcess, MotoUnavailableError
 from emulator.controlplane.startup import Lifecycle
-from emulator.controlplane.supervisor import Plan, Report, Supervisor
+from emulator.controlplane.supervisor import Plan, Report, Supervisor, VariantPlan
 from emulator.exchange import Exchange, answer_error
 from emulator.http1.client import PeerError
 from emulator.registry import Registry
@@ -108,22 +108,38 @@ def _may_change_endpoints(exchange: Exchange) -> bool:
 
 def _plan(raw: dict[str, Any]) -> Plan:
     """Read a plan of the books."""
-    first = raw["variants"][0]
     problem = None
-    if len(raw["variants"]) > 1:
-        problem = f"it has {len(raw['variants'])} production variants, this emulator runs one"
-    elif first["containers"] != 1:
-        problem = f"its model has {first['containers']} containers, this emulator runs models of one"
-    elif not first["image"]:
-        problem = "its model names no Image"
-    timeout = first["startup_timeout"]
+    for variant in raw["variants"]:
+        problem = problem or _problem(variant)
+        if variant["model_data"]:
+            _log.warning("endpoint %s: model data is not copied to /opt/ml/model by this emulator", raw["name"])
+    variants = tuple(
+        VariantPlan(
+            each["name"],
+            ContainerSpec(each["image"], each["environment"]),
+            each["weight"],
+            each["startup_timeout"],
+        )
+        for each in raw["variants"]
+    )
+    if not problem and not sum(each.weight for each in variants):
+        problem = "the weights of its production variants are all 0"
+    return Plan(raw["arn"], raw["name"], raw["generation"], variants, problem)
+
+
+def _problem(variant: dict[str, Any]) -> str | None:
+    """Return why this emulator cannot run a variant, None where it can."""
+    timeout = variant["startup_timeout"]
     lowest, highest = _startup_range()
     if timeout is not None and not lowest <= timeout <= highest:
-        problem = f"ContainerStartupHealthCheckTimeoutInSeconds is {timeout:g}, {lowest} to {highest} is allowed"
-    if first["model_data"]:
-        _log.warning("endpoint %s: model data is not copied to /opt/ml/model by this emulator", raw["name"])
-    spec = ContainerSpec(first["image"], first["environment"])
-    return Plan(raw["arn"], raw["name"], raw["generation"], first["name"], spec, timeout, problem)
+        return f"ContainerStartupHealthCheckTimeoutInSeconds is {timeout:g}, {lowest} to {highest} is allowed"
+    if variant["containers"] != 1:
+        return (
+            f"the model of {variant['name']} has {variant['containers']} containers, this emulator runs models of one"
+        )
+    if not variant["image"]:
+        return f"the model of {variant['name']} names no Image"
+    return None
 
 
 def _startup_range() -> tuple[int, int]:

@@ -21,6 +21,8 @@ class Lifecycle:
     """Between two attempts at /ping while the container starts: shorter than SageMaker's, to save time."""
     running_interval: float = facts.seconds("life.ping-interval")
     """Between two looks at a container in service."""
+    unhealthy_after: int = facts.integer("life.ping-unhealthy")
+    """Failed attempts at /ping in a row after which a container in service is replaced."""
     stop_grace: float = facts.seconds("life.stop")
     """From SIGTERM to SIGKILL."""
 
@@ -60,7 +62,6 @@ class Startup:
         if status in (126, 127):
             hint = " (the program was not found or cannot be run: see the ENTRYPOINT)"
         self.ready = False
-        after = f"{now - self._began:.1f} s"
         after = f"{now - self._began:.1f} s"
         self.failure = f"the container exited with status {status}{hint} after {after}, before /ping answered 200"
 

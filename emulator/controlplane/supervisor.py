@@ -2,33 +2,42 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from emulator import facts
+from emulator import facts, started
 from emulator.controlplane.container import Container, ContainerError, ContainerSpec
 from emulator.controlplane.startup import Lifecycle, Startup, failure_reason
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Endpoint, Variant
 from emulator.http1 import client
 from emulator.http1.client import PeerError
 from emulator.registry import Registry
 
-__all__ = ["Plan", "Report", "Supervisor"]
+__all__ = ["Plan", "Report", "Supervisor", "VariantPlan"]
 
 _log = logging.getLogger("emulator.controlplane")
 
 
 @dataclass(frozen=True, slots=True)
+class VariantPlan:
+    """What the books say of one production variant."""
+
+    name: str
+    spec: ContainerSpec
+    weight: float = 1.0
+    startup_timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What the books say of one endpoint. ``generation`` grows with every update."""
+    """What the books say of one endpoint. ``generation`` grows with every update, but for one of the weights."""
 
     arn: str
     name: str
     generation: int
-    variant: str
-    spec: ContainerSpec
-    startup_timeout: float | None = None
+    variants: tuple[VariantPlan, ...]
     problem: str | None = None
     """Why this emulator cannot run it, None where it can."""
 
@@ -50,11 +59,11 @@ class _Served:
 
     plan: Plan
     running: Plan | None = None
-    """What the container was started from: after a failed update, not the newest plan."""
-    container: Container | None = None
+    """What the containers were started from: after a failed update, not the newest plan."""
+    containers: dict[str, Container] = field(default_factory=dict)
+    """By the name of the variant."""
     endpoint: Endpoint | None = None
     task: asyncio.Task[None] | None = None
-    notes: list[str] = field(default_factory=list)
 
 
 class Supervisor:
@@ -78,7 +87,8 @@ class Supervisor:
 
     def notes(self, name: str) -> list[str]:
         """Return what SageMaker would trip over in the container of an endpoint."""
-        return [note for served in self._served.values() if served.plan.name == name for note in served.notes]
+        containers = (c for each in self._served.values() if each.plan.name == name for c in each.containers.values())
+        return list(dict.fromkeys(note for container in containers for note in container.notes))
 
     async def reconcile(self, plans: list[Plan]) -> None:
         """Start what is new, replace what was updated, stop what is gone."""
@@ -90,6 +100,8 @@ class Supervisor:
             if served is None:
                 served = self._served[arn] = _Served(plan)
             elif served.plan.generation == plan.generation:
+                if served.plan != plan:
+                    self._reweigh(served, plan)
                 continue
             await _cancel(served.task)
             served.plan = plan
@@ -110,112 +122,172 @@ class Supervisor:
             del self._names[served.plan.name]
         if served.endpoint is not None:
             self._registry.remove(served.plan.name)
-        if served.container is not None:
-            self._spawn(self._stop(served.container, served.plan))
+        for container in served.containers.values():
+            self._spawn(self._stop(container, served.plan))
 
     async def _run(self, served: _Served) -> None:
         """Bring a plan into service and watch over it."""
         plan = served.plan
+        kept: dict[str, Container] = {}
         while True:
             try:
-                container = await self._bring_up(plan)
+                fresh = await self._bring_up(plan, [each for each in plan.variants if each.name not in kept])
             except ContainerError as error:
                 _log.error("endpoint %s: %s", plan.name, error)
-                if served.running is None or served.container is None:
+                if served.running is None or not served.containers:
                     await self._report(Report(plan.arn, served.plan.generation, "Failed", str(error)))
                     return
                 # as on AWS: back to the old one, without a word (fact life.failed-update)
-                plan, container = served.running, served.container
+                plan = served.running
                 await self._report(Report(plan.arn, served.plan.generation, "InService", rolled_back=True))
             else:
-                self._replace(served, container, plan)
+                self._replace(served, kept | fresh, plan)
                 await self._report(Report(plan.arn, served.plan.generation, "InService"))
-            await self._watch(served, container)
+            lost = await self._watch(served)
+            kept = {name: container for name, container in served.containers.items() if name != lost}
             served.running = None  # there is nothing to go back to
 
-    def _replace(self, served: _Served, container: Container, plan: Plan) -> None:
-        old_container, old_endpoint = served.container, served.endpoint
-        served.container, served.notes, served.running = container, container.notes, plan
-        served.endpoint = Endpoint(container.url, plan.variant, bidirectional=container.bidirectional)
+    def _replace(self, served: _Served, containers: dict[str, Container], plan: Plan) -> None:
+        old = [each for each in served.containers.values() if each not in containers.values()]
+        fresh = [each for each in containers.values() if each not in served.containers.values()]
+        served.containers, served.running = containers, plan
+        # an update of the weights alone makes no new generation: they may have changed since this plan was made
+        weighed = served.plan if served.plan.generation == plan.generation else plan
+        served.endpoint = Endpoint(
+            variants=[
+                Variant(each.name, containers[each.name].url, each.weight, containers[each.name].bidirectional)
+                for each in weighed.variants
+            ]
+        )
         self._registry.put(plan.name, served.endpoint)
-        for note in container.notes:
-            _log.warning("endpoint %s: %s", plan.name, note)
-        if old_container is not None and old_endpoint is not None:
-            self._spawn(self._retire(old_container, old_endpoint, plan))
+        for container in fresh:
+            for note in container.notes:
+                _log.warning("endpoint %s: %s", plan.name, note)
+        for container in old:
+            self._spawn(self._retire(container, plan))
 
-    async def _bring_up(self, plan: Plan) -> Container:
-        """Start the container and wait until it is healthy.
+    def _reweigh(self, served: _Served, plan: Plan) -> None:
+        served.plan = plan
+        if served.endpoint is None:
+            return
+        weights = {each.name: each.weight for each in plan.variants}
+        served.endpoint = Endpoint(
+            variants=[replace(each, weight=weights.get(each.name, each.weight)) for each in served.endpoint.variants]
+        )
+        self._registry.put(plan.name, served.endpoint)
+
+    async def _bring_up(self, plan: Plan, variants: Sequence[VariantPlan]) -> dict[str, Container]:
+        """Start the containers of these variants and wait until all are healthy.
 
         Raises:
-            ContainerError: it failed; the text is the FailureReason.
+            ContainerError: one failed, and the others are stopped; the text is the FailureReason.
         """
         problem = plan.problem
         taken = plan.name in self._registry and self._served[plan.arn].endpoint is None
         if self._names.setdefault(plan.name, plan.arn) != plan.arn or taken:
             problem = f"an endpoint named {plan.name} is served already, in another region or given by hand"
         if problem is not None:
-            raise ContainerError(failure_reason(plan.variant, problem, [], ""))
-        starting = asyncio.ensure_future(self._start(plan.spec))
+            raise ContainerError(failure_reason(plan.variants[0].name, problem, [], ""))
+        starting = {each.name: asyncio.ensure_future(self._bring_up_one(plan, each)) for each in variants}
+        try:
+            await asyncio.gather(*starting.values())
+        except BaseException:
+            await _cancel(*starting.values())
+            for task in starting.values():
+                if not task.cancelled() and task.exception() is None:
+                    self._spawn(self._stop(task.result(), plan))
+            raise
+        return {name: task.result() for name, task in starting.items()}
+
+    async def _bring_up_one(self, plan: Plan, variant: VariantPlan) -> Container:
+        starting = asyncio.ensure_future(self._start(variant.spec))
         try:
             # shielded: an engine that was told to start one does so, and it must be stopped again
             container = await asyncio.shield(starting)
         except ContainerError as error:
-            raise ContainerError(failure_reason(plan.variant, str(error), [], "")) from error
+            raise ContainerError(failure_reason(variant.name, str(error), [], "")) from error
         except asyncio.CancelledError:
             self._spawn(self._stop_once_started(starting, plan))
             raise
+        started.register(container.url, container)
         try:
             loop = asyncio.get_running_loop()
-            startup = Startup(plan.startup_timeout or self._times.startup_limit, loop.time())
+            startup = Startup(variant.startup_timeout or self._times.startup_limit, loop.time())
             while not startup.ready:
                 if (status := await container.exit_status()) is not None:
                     startup.exited(status, loop.time())
                 else:
-                    await self._ping(container, startup)
+                    await self._ask_until_ready(container, startup)
                 if startup.failure is not None:
                     output = await container.output()
-                    raise ContainerError(failure_reason(plan.variant, startup.failure, container.notes, output))
+                    raise ContainerError(failure_reason(variant.name, startup.failure, container.notes, output))
                 await asyncio.sleep(0 if startup.ready else self._times.starting_interval)
         except BaseException:
             self._spawn(self._stop(container, plan))
             raise
         return container
 
-    async def _ping(self, container: Container, startup: Startup) -> None:
+    async def _ask_until_ready(self, container: Container, startup: Startup) -> None:
         loop = asyncio.get_running_loop()
-        endpoint = Endpoint(container.url)
+        answer = await self._ping(container)
+        if isinstance(answer, int):
+            startup.answered(answer, loop.time())
+        else:
+            startup.silent(answer, loop.time())
+
+    async def _ping(self, container: Container) -> int | str:
+        """Return the status of /ping, or what was wrong where there is none."""
+        if started.ping_fails(container.url):
+            return "its answer was taken for a failure (a fault on demand)"
+        where = Variant("ping", container.url)
         timeout = self._times.ping_timeout
         try:
             async with (
                 asyncio.timeout(timeout),
-                client.request(endpoint.host, endpoint.port, "GET", facts.text("life.ping"), []) as response,
+                client.request(where.host, where.port, "GET", facts.text("life.ping"), []) as response,
             ):
-                startup.answered(response.status, loop.time())
+                return response.status
         except TimeoutError:
-            startup.silent(f"it gave no answer within {timeout:g} s", loop.time())
+            return f"it gave no answer within {timeout:g} s"
         except PeerError as error:
-            port = facts.integer("ctr.port")
-            startup.silent(f"{error}: does the container listen on 0.0.0.0:{port}?", loop.time())
+            return f"{error}: does the container listen on 0.0.0.0:{facts.integer('ctr.port')}?"
 
-    async def _watch(self, served: _Served, container: Container) -> None:
-        """Return when the container has ended by itself."""
-        while (status := await container.exit_status()) is None:  # noqa: ASYNC110  # an engine is polled
+    async def _watch(self, served: _Served) -> str:
+        """Return the name of the first variant whose container has ended, or answers /ping no more."""
+        failed: Counter[str] = Counter()
+        while True:
+            for name, container in served.containers.items():
+                if (status := await container.exit_status()) is not None:
+                    _log.error(
+                        "endpoint %s: the container of variant %s exited with status %d while in service; it is "
+                        "started anew. Last output:\n%s",
+                        served.plan.name,
+                        name,
+                        status,
+                        await container.output(),
+                    )
+                    return name
+                answer = await self._ping(container)
+                failed[name] = 0 if answer == 200 else failed[name] + 1
+                if failed[name] >= self._times.unhealthy_after:
+                    said = f"it answered HTTP {answer}" if isinstance(answer, int) else answer
+                    _log.error(
+                        "endpoint %s: /ping of variant %s failed %d times in a row (at last: %s); its container is "
+                        "replaced, open streams stay on the old one [close.ping-fails]",
+                        served.plan.name,
+                        name,
+                        failed[name],
+                        said,
+                    )
+                    return name
             await asyncio.sleep(self._times.running_interval)
-        _log.error(
-            "endpoint %s: its container exited with status %d while in service; it is started anew. Last output:\n%s",
-            served.plan.name,
-            status,
-            await container.output(),
-        )
 
-    async def _retire(self, container: Container, endpoint: Endpoint, plan: Plan) -> None:
+    async def _retire(self, container: Container, plan: Plan) -> None:
         """Stop an old container when the last session on it is over (fact ``close.update``)."""
-        drained = asyncio.ensure_future(self._registry.drained(endpoint))
+        drained = asyncio.ensure_future(self._registry.drained(container.url))
         stopping = asyncio.ensure_future(self._stopping.wait())
         await asyncio.wait({drained, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for each in (drained, stopping):
-            each.cancel()
-        await asyncio.gather(drained, stopping, return_exceptions=True)
+        await _cancel(drained, stopping)
         await self._stop(container, plan)
 
     async def _stop_once_started(self, starting: asyncio.Future[Container], plan: Plan) -> None:
@@ -226,7 +298,9 @@ class Supervisor:
         await self._stop(container, plan)
 
     async def _stop(self, container: Container, plan: Plan) -> None:
-        if not await container.stop(self._times.stop_grace):
+        in_time = await container.stop(self._times.stop_grace)
+        started.forget(container.url, container)
+        if not in_time:
             _log.warning(
                 "endpoint %s: its container did not end within %g s of SIGTERM and was killed: does the ENTRYPOINT "
                 "pass signals on (exec form, 'exec' in a shell script)?",
@@ -240,7 +314,8 @@ class Supervisor:
         task.add_done_callback(self._retiring.discard)
 
 
-async def _cancel(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
+async def _cancel(*tasks: asyncio.Future[Any] | None) -> None:
+    running = [task for task in tasks if task is not None]
+    for task in running:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    await asyncio.gather(*running, return_exceptions=True)

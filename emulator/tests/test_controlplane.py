@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from emulator.controlplane.container import Container, ContainerError, Container
 from emulator.controlplane.docker_image import image_notes
 from emulator.controlplane.moto_main import stay_at_home
 from emulator.controlplane.startup import Lifecycle, Startup, failure_reason
-from emulator.controlplane.supervisor import Plan, Report, Supervisor
+from emulator.controlplane.supervisor import Plan, Report, Supervisor, VariantPlan
 from emulator.endpoint import Endpoint
 from emulator.registry import Registry
 from emulator.tests.http_container import Seen, http_container, reply
@@ -105,6 +106,13 @@ class FakeContainer(Container):
     async def output(self) -> str:
         return "last words"
 
+    def kill(self) -> None:
+        self.status = 137
+
+    def freeze(self) -> None: ...
+
+    def resume(self) -> None: ...
+
     async def stop(self, grace: float) -> bool:
         assert grace == QUICK.stop_grace
         self.stopped.set()
@@ -130,8 +138,9 @@ class Stage:
             return await self.reports.get()
 
 
-def plan(name: str = "ep", generation: int = 1) -> Plan:
-    return Plan(f"arn:{name}", name, generation, "AllTraffic", ContainerSpec("image", {}))
+def plan(name: str = "ep", generation: int = 1, image: str = "image", timeout: float | None = None) -> Plan:
+    variant = VariantPlan("AllTraffic", ContainerSpec(image, {}), startup_timeout=timeout)
+    return Plan(f"arn:{name}", name, generation, (variant,))
 
 
 async def healthy(_: Seen, writer: asyncio.StreamWriter) -> None:
@@ -151,7 +160,7 @@ async def test_an_update_keeps_the_old_container_until_its_last_session_is_over(
         stage = Stage(target.url)
         await stage.supervisor.reconcile([plan()])
         assert (await stage.report()).status == "InService"
-        with stage.registry.lease(stage.registry["ep"]):
+        with stage.registry.lease(stage.registry["ep"].container):
             await stage.supervisor.reconcile([plan(generation=2)])
             assert await stage.report() == Report("arn:ep", 2, "InService")
             old, new = stage.containers
@@ -206,7 +215,7 @@ async def test_after_a_failed_update_the_old_container_is_watched_and_started_an
         stage = Stage(target.url, start)
         await stage.supervisor.reconcile([plan()])
         await stage.report()
-        broken = Plan("arn:ep", "ep", 2, "AllTraffic", ContainerSpec("broken", {}))
+        broken = plan(generation=2, image="broken")
         await stage.supervisor.reconcile([broken])
         assert await stage.report() == Report("arn:ep", 2, "InService", rolled_back=True)
         assert not stage.containers[0].stopped.is_set()
@@ -219,7 +228,7 @@ async def test_after_a_failed_update_the_old_container_is_watched_and_started_an
 async def test_one_name_in_two_regions_is_served_once() -> None:
     async with http_container(healthy) as target:
         stage = Stage(target.url)
-        other = Plan("arn:other-region", "ep", 2, "AllTraffic", ContainerSpec("image", {}))
+        other = replace(plan(generation=2), arn="arn:other-region")
         await stage.supervisor.reconcile([plan(), other])
         by_arn = {report.arn: report for report in [await stage.report(), await stage.report()]}
         assert by_arn["arn:ep"].status == "InService"
@@ -232,7 +241,7 @@ async def test_one_name_in_two_regions_is_served_once() -> None:
 async def test_a_variant_s_own_limit_comes_before_the_eight_minutes() -> None:
     async with http_container(sick) as target:
         stage = Stage(target.url)
-        own = Plan("arn:ep", "ep", 1, "AllTraffic", ContainerSpec("image", {}), startup_timeout=0.05)
+        own = plan(timeout=0.05)
         await stage.supervisor.reconcile([own])
         assert "within 0.05 s" in ((await stage.report()).reason or "")
         await stage.supervisor.shut_down()

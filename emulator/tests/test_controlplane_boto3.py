@@ -183,6 +183,64 @@ async def test_the_life_of_an_endpoint(cloud: Cloud, caplog: pytest.LogCaptureFi
     assert "was killed" not in caplog.text
 
 
+def test_each_variant_has_its_own_container_and_weights_can_be_changed(cloud: Cloud) -> None:
+    sagemaker, runtime = cloud.client("sagemaker"), cloud.client("sagemaker-runtime")
+    for colour in ("blue", "green"):
+        sagemaker.create_model(
+            ModelName=colour,
+            PrimaryContainer={"Image": IMAGE, "Environment": {"GREETING": colour}},
+            ExecutionRoleArn="arn:aws:iam::000000000000:role/r",
+        )
+    common = {"InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1}
+    weighted = [("blue", 1), ("green", 0)]
+    sagemaker.create_endpoint_config(
+        EndpointConfigName="coloured",
+        ProductionVariants=[
+            {"VariantName": name, "ModelName": name, "InitialVariantWeight": weight, **common}
+            for name, weight in weighted
+        ],
+    )
+    sagemaker.create_endpoint(EndpointName="coloured", EndpointConfigName="coloured")
+    described = cloud.settled("coloured")
+    assert described["EndpointStatus"] == "InService"
+    assert [(each["VariantName"], each["CurrentWeight"]) for each in described["ProductionVariants"]] == weighted
+    assert sum("emulator.tests.model" in line for line in commands()) == 2
+    assert {cloud.ask("coloured") for _ in range(5)} == {b"blue you"}
+
+    answer = runtime.invoke_endpoint(EndpointName="coloured", TargetVariant="green", Body=b"you")
+    assert (answer["InvokedProductionVariant"], answer["Body"].read()) == ("green", b"green you")
+    with pytest.raises(ClientError, match=r"ValidationError.*Variant red not found .* It has blue, green"):
+        runtime.invoke_endpoint(EndpointName="coloured", TargetVariant="red", Body=b"you")
+
+    change = [{"VariantName": "blue", "DesiredWeight": 0}, {"VariantName": "green", "DesiredWeight": 1}]
+    sagemaker.update_endpoint_weights_and_capacities(EndpointName="coloured", DesiredWeightsAndCapacities=change)
+    assert {cloud.ask("coloured") for _ in range(5)} == {b"green you"}
+    assert [each["CurrentWeight"] for each in cloud.settled("coloured")["ProductionVariants"]] == [0, 1]
+    with pytest.raises(ClientError, match="no variant would get traffic"):
+        sagemaker.update_endpoint_weights_and_capacities(
+            EndpointName="coloured", DesiredWeightsAndCapacities=[{"VariantName": "green", "DesiredWeight": 0}]
+        )
+    assert sum("emulator.tests.model" in line for line in commands()) == 2  # nothing was started anew
+    sagemaker.delete_endpoint(EndpointName="coloured")
+    until(lambda: not any("emulator.tests.model" in line for line in commands()) or None)
+
+
+def test_one_variant_that_does_not_come_up_fails_the_endpoint_and_stops_the_other(cloud: Cloud) -> None:
+    cloud.configure("half-good")
+    cloud.configure("half-bad", "exits")
+    common = {"InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1}
+    cloud.client("sagemaker").create_endpoint_config(
+        EndpointConfigName="half",
+        ProductionVariants=[{"VariantName": n, "ModelName": n, **common} for n in ("half-good", "half-bad")],
+    )
+    cloud.client("sagemaker").create_endpoint(EndpointName="half", EndpointConfigName="half")
+    described = cloud.settled("half")
+    assert described["EndpointStatus"] == "Failed"
+    assert "for production variant half-bad did not pass" in described["FailureReason"]
+    until(lambda: not any("emulator.tests.model" in line for line in commands()) or None)
+    cloud.client("sagemaker").delete_endpoint(EndpointName="half")
+
+
 @pytest.mark.parametrize(
     ("image", "cause"),
     [

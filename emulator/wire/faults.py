@@ -3,7 +3,7 @@
 import difflib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
@@ -176,6 +176,24 @@ class Faults:
                 given[name] = _read(name, value.strip() if separator else None)
         return cls(**given)
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Read faults by name, as JSON holds them; ``close`` as a text, ``"1012:maintenance@3"``.
+
+        Raises:
+            FaultError: an unknown name, or a value that it cannot have.
+        """
+        kinds = _kinds()
+        for name in values:
+            if name not in kinds:
+                raise _unknown(name)
+        return cls(
+            **{
+                name: _read(name, value) if name == "close" and isinstance(value, str) else value
+                for name, value in values.items()
+            }
+        )
+
     @property
     def active(self) -> bool:
         """Whether any fault is wanted."""
@@ -194,12 +212,21 @@ class Faults:
         return [(each.name, each.metadata["kind"].expected, each.metadata["text"]) for each in fields(Faults)]
 
 
+def _kinds() -> dict[str, _Kind]:
+    return {each.name: each.metadata["kind"] for each in fields(Faults)}
+
+
+def _unknown(name: str) -> FaultError:
+    kinds = _kinds()
+    near = difflib.get_close_matches(name.replace("-", "_"), kinds, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(kinds)}."
+    return FaultError(f"there is no fault {name!r}. {hint}")
+
+
 def _read(name: str, value: str | None) -> Any:
-    kinds: dict[str, _Kind] = {each.name: each.metadata["kind"] for each in fields(Faults)}
+    kinds = _kinds()
     if name not in kinds:
-        near = difflib.get_close_matches(name.replace("-", "_"), kinds, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(kinds)}."
-        raise FaultError(f"there is no fault {name!r}. {hint}")
+        raise _unknown(name)
     kind = kinds[name]
     if value is None:
         if kind is not _FLAG:

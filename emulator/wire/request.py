@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from emulator import facts
 from emulator.wire.exceptions import RequestError
 
-__all__ = ["CONTENT_TYPE", "InvocationRequest", "model_error", "unknown_endpoint"]
+__all__ = ["CONTENT_TYPE", "InvocationRequest", "model_error", "unknown_endpoint", "unknown_variant"]
 
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
 
@@ -108,6 +108,15 @@ def unknown_endpoint(
         status,
         "ValidationError",
         f"Endpoint {name} of account {account} not found. (This emulator serves: {names}.)",
+    )
+
+
+def unknown_variant(name: str, endpoint: str, known: Iterable[str]) -> RequestError:
+    """Return the error for a variant that the endpoint does not have (fact ``err.no-variant``)."""
+    return RequestError(
+        facts.integer("err.no-variant"),
+        "ValidationError",
+        f"Variant {name} not found for endpoint {endpoint}. It has {', '.join(known)}.",
     )
 
 
