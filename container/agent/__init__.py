@@ -1,1 +1,1 @@
-"""What runs in Amazon Bedrock AgentCore: the Strands agent that speaks finished sentences while text is still coming."""
+"""What runs in Amazon Bedrock AgentCore: a Strands agent that speaks finished sentences while text is still coming."""

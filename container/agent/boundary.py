@@ -1,0 +1,177 @@
+"""Whether a sentence ends between two words. Pure functions of the text around the gap."""
+
+# ruff: noqa: RUF001  # CJK characters look like others, and are meant
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import Enum
+
+import sentencex
+
+from container.agent import lexicon
+
+__all__ = ["CLAUSE_END", "SENTENCE_END", "SPACE", "STOPPED", "Gap", "Wait", "cut", "in_word"]
+
+MAX_HELD = 200
+"""Characters after which a quotation or parenthesis that is still open no longer holds its sentences together."""
+
+_CONTEXT = 160
+"""Characters before the gap that sentencex is shown."""
+
+_WIDE = "。！？｡．।॥؟۔።։၊။"
+_CLOSERS = "\"'”’“»«)\\]}」』）】*_`~"
+_WIDE_CLOSERS = "\"'”’»)\\]}」』）】*_`~"  # without the German closing marks, which open elsewhere
+_WIDE_STOP = re.compile(rf"[{_WIDE}][{_WIDE}.!?…]*(?P<closers>[{_WIDE_CLOSERS}]*)")
+_STOP = re.compile(rf"(?P<marks>[.!?…‼⁇⁈⁉]+)[{_CLOSERS}]*(?P<comma>[,;:])?")
+_NEWLINE = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
+_LIST_MARK = re.compile(r"[-*•+–][ \t]+\W*\Z|#+[ \t]+\W*\Z")
+_LIST_NUMBER = re.compile(r"[\s(*_#>+•-]*(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})")
+_LAST_WORD = re.compile(r"(?:[^\W_]|[.’'-](?=[^\W_]))+\Z")
+_OPENERS = {"(": ")", "[": "]", "{": "}", "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』", "（": "）", "【": "】"}
+
+SPACE = re.compile(r"\s+")
+STOPPED = re.compile(rf"[.!?…{_WIDE}][{_CLOSERS}]*\s*\Z")
+SENTENCE_END = re.compile(rf"[.!?…][{_CLOSERS}]*\s+|[{_WIDE}]+[{_CLOSERS}]*\s*|\n\s*")
+CLAUSE_END = re.compile(rf"[,;:—–،؛][{_CLOSERS}]*\s+|—|[，、；：]\s*")
+
+
+class Wait(Enum):
+    """A verdict that can't be given yet."""
+
+    FOR_MORE = "the next word is too short to say"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The place between two words.
+
+    `before` begins where the last sentence ended, and ends with a word. `word` is what there is of the next one; it is
+    `whole` when its end is known, with `follower`, the character after it ("" at the end of the text).
+    """
+
+    before: str
+    between: str
+    word: str
+    whole: bool
+    follower: str = ""
+
+
+def in_word(char: str) -> bool:
+    """Whether `char` is a letter, a mark on one, or a digit."""
+    return unicodedata.category(char)[0] in "LNM"
+
+
+def cut(gap: Gap, language: str) -> int | Wait | None:
+    """Return where in `gap.between` a sentence ends, None if it goes on. `language` is an ISO 639-1 code."""
+    if not any(map(in_word, gap.before)):
+        return None
+    if (newline := _NEWLINE.search(gap.between)) is not None:
+        verdict = _line_ends(gap, newline)
+        return newline.end() if verdict is True else None if verdict is False else verdict
+    if (wide := _WIDE_STOP.search(gap.between)) is not None:
+        goes_on = bool(wide["closers"]) and gap.word[0] in lexicon.QUOTATIVES
+        at = _end(gap.between, wide.end())
+        return None if goes_on or _held(gap.before + gap.between[:at]) else at
+    if (stop := _STOP.search(gap.between)) is None or stop["comma"]:
+        return None
+    spaced = any(map(str.isspace, gap.between[stop.end() :]))
+    if not spaced and not (stop["marks"][-1] in "!?" and _is_cjk(gap.word[0])):
+        return None  # a decimal, a host name, a file
+    at = _end(gap.between, stop.end())
+    if _held(gap.before + gap.between[:at]):
+        return None
+    verdict = _stops(gap, "".join(match["marks"] for match in _STOP.finditer(gap.between)), language)
+    return at if verdict is True else None if verdict is False else verdict
+
+
+def _end(between: str, stop: int) -> int:
+    """Return the place after the last white space behind the stop: marks that touch the next word belong to it."""
+    return max((match.end() for match in SPACE.finditer(between, stop)), default=stop)
+
+
+def _line_ends(gap: Gap, newline: re.Match[str]) -> bool | Wait:
+    lines = _NEWLINE.findall(gap.between)
+    if len(lines) > 1 or "\u2029" in lines or _LIST_MARK.search(gap.between[newline.end() :]):
+        return True
+    if _STOP.search(gap.between[: newline.start()]) or _WIDE_STOP.search(gap.between[: newline.start()]):
+        return True
+    if gap.word[0].isdigit():  # a number in a wrapped line, or that of a list
+        return gap.follower in (".", ")") if gap.whole else Wait.FOR_MORE
+    return _capital(gap)
+
+
+def _capital(gap: Gap) -> bool | Wait:
+    """Whether the next word can start a sentence: iPhone can, and so can every word of a script without capitals."""
+    if not gap.word[0].islower():
+        return True
+    if len(gap.word) == 1 and not gap.whole:
+        return Wait.FOR_MORE
+    return gap.word[1:2].isupper()
+
+
+def _stops(gap: Gap, marks: str, language: str) -> bool | Wait:
+    """Whether `marks`, with white space after them, end a sentence."""
+    if (capital := _capital(gap)) is not True:
+        return capital
+    found = _LAST_WORD.search(gap.before)
+    last = found[0] if found else ""
+    if marks != ".":
+        if not set(marks) <= set(".…"):
+            return True
+        # somebody hesitates: "I... I don't know"
+        return gap.word.lower() != last.lower() if gap.whole else Wait.FOR_MORE
+    if _LIST_NUMBER.fullmatch(gap.before):
+        return False
+    if gap.before.startswith("(") and ")" in gap.between:
+        return True
+    return _full_stop(gap, last, language)
+
+
+def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
+    short = last.lower()
+    initial = len(last) == 1 and last.isalpha()
+    if short in lexicon.NEVER_LAST:
+        return False
+    if gap.word[0].isdigit() and (short in lexicon.BEFORE_NUMBERS or initial):
+        return False
+    if short in lexicon.OFTEN_LAST:
+        return True
+    doubtful = initial or "." in last or short in lexicon.MAYBE_LAST
+    if not doubtful and _sentencex_cuts(gap, language):
+        if not last.isdigit() or len(last) > 2 or gap.word[0].isdigit():
+            return True
+        if gap.whole:  # "am 3. Oktober": which words follow an ordinal, sentencex knows
+            return _sentencex_cuts(gap, language, gap.word)
+    if not gap.whole:
+        return Wait.FOR_MORE
+    word = gap.word.lower()
+    if short in lexicon.TIMES:
+        return word not in lexicon.AFTER_TIMES
+    return word in lexicon.STARTERS and not (len(word) == 1 and gap.follower == ".")
+
+
+def _sentencex_cuts(gap: Gap, language: str, word: str | None = None) -> bool:
+    # the next word's first letter is all that is there for certain, and nearly always all that counts
+    word = word or ("Xed" if gap.word[0].isupper() else gap.word[0])
+    text = f"{gap.before[-_CONTEXT:]}. {word}".encode("utf-8", "replace").decode()  # half a pair is legal in JSON only
+    return len(segments := sentencex.segment(language, text)) > 1 and segments[-1].strip() == word
+
+
+def _is_cjk(char: str) -> bool:
+    return "\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7af" or "\uf900" <= char <= "\ufaff"
+
+
+def _held(text: str) -> bool:
+    """Whether `text` ends inside a quotation or a parenthesis that was opened in it, and not too long ago."""
+    opened: list[tuple[str, int]] = []
+    before = " "
+    for at, char in enumerate(text):
+        if opened and char in opened[-1][0]:
+            opened.pop()
+        elif char == '"' and not in_word(before) and before not in ".!?,…":
+            opened.append(('"', at))
+        elif char in _OPENERS and before not in ":;-":  # a smiley opens nothing
+            opened.append((_OPENERS[char], at))
+        before = char
+    return bool(opened) and len(text) - opened[0][1] <= MAX_HELD

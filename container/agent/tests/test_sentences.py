@@ -1,0 +1,154 @@
+"""The splitter: gold, any fragmentation, nothing lost or repeated, caps."""
+
+# ruff: noqa: RUF001  # CJK characters look like others, and are meant
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from container.agent.sentences import SentenceSplitter
+from container.agent.tests.gold import gold
+
+ALPHABET = st.sampled_from([
+    *"abAIX12 \n\t.!?,:;()[]\"'“”„«»*_#-…",
+    "Dr", "p.m", "U.S", "e.g", "etc", "http://a.b", " The ", ". ", "! ", "? ", "\n\n", "1. ", "- ",
+    "。", "？", "「", "」", "と", "好", "।", "क्", "😀", "👍🏽",
+    "\u200d", "\u2028", "\r\n", "\ud800", "é", "e\u0301", "ي",
+])  # fmt: skip
+TEXTS = st.lists(ALPHABET, max_size=60).map("".join)
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def split(fragments: list[str], language: str = "en", max_chars: int = 280) -> list[str]:
+    splitter = SentenceSplitter(language, max_chars=max_chars)
+    return [sentence for fragment in fragments for sentence in splitter.feed(fragment)] + splitter.flush()
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize(("language", "text", "sentences"), gold())
+def test_gold_in_any_fragmentation(language: str, text: str, sentences: list[str]) -> None:
+    words = [word + " " for word in text.split(" ")]
+    words[-1] = words[-1].removesuffix(" ")
+    fragmentations = [[text], list(text), words, [text[at : at + 4] for at in range(0, len(text), 4)]]
+    assert [split(fragments, language) for fragments in fragmentations] == [sentences] * 4
+
+
+def test_gold_covers_languages_enough() -> None:
+    assert len(gold()) >= 60
+    assert len({language for language, _, _ in gold()}) >= 10
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([5, 12, 40, 280]))
+def test_the_fragmentation_does_not_matter_and_nothing_is_lost(text: str, cuts: list[int], max_chars: int) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    whole = split([text], max_chars=max_chars)
+    assert split([text[a:b] for a, b in itertools.pairwise(places)], max_chars=max_chars) == whole
+    assert split(list(text), max_chars=max_chars) == whole
+    assert squeezed("".join(whole)) == squeezed(text)
+    assert all(sentence == sentence.strip() != "" for sentence in whole)
+    assert all(len(sentence) <= max_chars + 1 for sentence in whole)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_a_second_flush_gives_nothing_and_the_next_text_is_a_new_one(text: str) -> None:
+    splitter = SentenceSplitter()
+    first = splitter.feed(text) + splitter.flush()
+    assert splitter.flush() == []
+    assert splitter.feed(text) + splitter.flush() == first
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.lists(st.floats(0, 3), min_size=1, max_size=80))
+def test_time_loses_nothing_either(text: str, waits: list[float]) -> None:
+    clock = Time()
+    splitter = SentenceSplitter(max_seconds=2.0, clock=clock)
+    pieces = []
+    for char, wait in zip(text, itertools.cycle(waits), strict=False):
+        pieces += splitter.feed(char)
+        clock.now += wait
+    assert squeezed("".join(pieces + splitter.flush())) == squeezed(text)
+
+
+def test_a_sentence_is_there_with_the_first_letter_of_the_next() -> None:
+    splitter = SentenceSplitter()
+    assert splitter.feed("It was 1980.") == []
+    assert splitter.feed(" A") == ["It was 1980."]
+
+
+def test_after_an_abbreviation_the_whole_next_word_decides() -> None:
+    splitter = SentenceSplitter()
+    assert splitter.feed("He left the U.S. Th") == []
+    assert splitter.feed("e ") == ["He left the U.S."]
+
+
+def test_a_text_without_any_stop_is_cut_between_words() -> None:
+    text = "word " * 400
+    pieces = split([text], max_chars=100)
+    assert len(pieces) == 20
+    assert all(set(piece.split()) == {"word"} and len(piece) <= 100 for piece in pieces)
+
+
+def test_a_long_sentence_is_cut_at_a_clause_if_there_is_one() -> None:
+    pieces = split(
+        ["when the night had come and the land was dark, the moon was the only light we would see"], max_chars=60
+    )
+    assert pieces[0] == "when the night had come and the land was dark,"
+
+
+def test_a_text_without_blanks_is_cut_but_no_character_is() -> None:
+    pieces = split(["e\u0301" * 50], max_chars=31)
+    assert "".join(pieces) == "e\u0301" * 50
+    assert all(piece[0] == "e" for piece in pieces)
+
+
+def test_a_text_that_waits_too_long_is_cut_at_the_best_place() -> None:
+    clock = Time()
+    splitter = SentenceSplitter(max_seconds=2.0, clock=clock)
+    assert splitter.feed("so we walked on, and on, and then the sto") == []
+    assert splitter.overdue_at == 2.0
+    clock.now = 1.9
+    assert splitter.feed("") == []
+    clock.now = 2.0
+    assert splitter.feed("") == ["so we walked on, and on,"]
+    assert splitter.pending == "and then the sto"
+    clock.now = 3.9
+    assert splitter.feed("rm came. ") == []
+    clock.now = 4.0
+    assert splitter.feed("") == ["and then the storm came."]
+    assert splitter.overdue_at is None
+
+
+def test_a_word_that_is_still_coming_is_not_cut_by_time() -> None:
+    clock = Time()
+    splitter = SentenceSplitter(max_seconds=1.0, clock=clock)
+    splitter.feed("incompre")
+    clock.now = 5.0
+    assert splitter.feed("hensible") == []
+    assert splitter.feed(" is") == ["incomprehensible"]
+
+
+def test_an_interrupted_text_does_not_come_back() -> None:
+    splitter = SentenceSplitter()
+    splitter.feed("This was never fin")
+    splitter.clear()
+    assert splitter.feed("New turn. Go") == ["New turn."]
+    assert splitter.flush() == ["Go"]
+
+
+def test_a_cap_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_chars is 0; expected 1 or more"):
+        SentenceSplitter(max_chars=0)
