@@ -98,6 +98,8 @@ class Certificates:
         return {
             **credentials.ENVIRONMENT,
             "AWS_ENDPOINT_URL": url,
+            "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE": url,
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url,
             "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": url,
             "AWS_CA_BUNDLE": str(self.bundle),
             "SSL_CERT_FILE": str(self.bundle),

@@ -35,6 +35,9 @@ class Exchange(Protocol):
     async def fail(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         """Answer with a whole error response, also where the request was not read to its end."""
 
+    def reset(self) -> None:
+        """Break the response off, so that the client cannot take it for whole."""
+
 
 async def answer(exchange: Exchange, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
     """Answer with a whole response."""

@@ -7,6 +7,7 @@ from typing import override
 from urllib.parse import urlsplit
 
 from emulator import facts
+from emulator.bedrock.service import Bedrock
 from emulator.dataplane import DataPlane
 from emulator.exchange import Exchange, answer, answer_error
 from emulator.http1.invocation import Invocation
@@ -47,10 +48,15 @@ class Router:
     """
 
     def __init__(
-        self, data_plane: DataPlane, invoker: Invoker, elsewhere: Callable[[Exchange], Awaitable[None]]
+        self,
+        data_plane: DataPlane,
+        invoker: Invoker,
+        bedrock: Bedrock,
+        elsewhere: Callable[[Exchange], Awaitable[None]],
     ) -> None:
         self._data_plane = data_plane
         self._invoker = invoker
+        self._bedrock = bedrock
         self._elsewhere = elsewhere
 
     async def http2(self, stream: Http2Stream) -> None:
@@ -79,6 +85,8 @@ class Router:
         operation = Invocation.operation_of(exchange.path)
         if operation is not None:
             await self._invoker.serve(exchange, operation)
+        elif self._bedrock.serves(exchange.path):
+            await self._bedrock.serve(exchange)
         else:
             await self._elsewhere(exchange)
 

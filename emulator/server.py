@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from emulator.bedrock.script import Script
+from emulator.bedrock.service import Bedrock
 from emulator.certificates import Certificates
 from emulator.controlplane.plane import ControlPlane
 from emulator.controlplane.startup import Lifecycle
@@ -47,6 +49,7 @@ class Server:
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
         faults: Faults | None = None,
         fault_seed: int = 0,
+        bedrock_script: Script | None = None,
     ) -> None:
         self._switches = switches or Switches()
         self._host = host
@@ -57,7 +60,8 @@ class Server:
         self.data_plane = DataPlane(self.registry, self._switches, listener, self.faults)
         self.control_plane = ControlPlane(self.registry, local_images, lifecycle)
         self._invoker = Invoker(self.registry, self._switches)
-        self._router = Router(self.data_plane, self._invoker, self.control_plane.serve)
+        self.bedrock = Bedrock(self._switches, bedrock_script)
+        self._router = Router(self.data_plane, self._invoker, self.bedrock, self.control_plane.serve)
         self._http1 = Http1Connections(self._router.http1)
         self._connections: set[Http2Connection] = set()
         self._servers: list[asyncio.Server] = []
@@ -106,6 +110,7 @@ class Server:
         for server in self._servers:
             server.close()
         self._invoker.stop()
+        self.bedrock.stop()
         self._http1.close_idle()
         await self.data_plane.shut_down()
         await asyncio.gather(*(connection.shut_down() for connection in list(self._connections)))
@@ -149,6 +154,7 @@ class Emulator:
         state_directory: Path | None = None,
         faults: Faults | None = None,
         fault_seed: int = 0,
+        bedrock_script: Script | None = None,
     ) -> None:
         self._server = Server(
             endpoints,
@@ -160,6 +166,7 @@ class Emulator:
             state_directory=state_directory,
             faults=faults,
             fault_seed=fault_seed,
+            bedrock_script=bedrock_script,
         )
         self._ready = threading.Event()
         self._failure: BaseException | None = None
@@ -206,6 +213,10 @@ class Emulator:
         May be called from any thread; sessions that are open keep what they have. None takes the setting back.
         """
         self._server.faults.set(faults, endpoint, seed)
+
+    def play_bedrock(self, script: Script) -> None:
+        """Let the model of Bedrock Runtime answer new requests like this. May be called from any thread."""
+        self._server.bedrock.play(script)
 
     @contextlib.contextmanager
     def faulty(self, faults: Faults, *, endpoint: str | None = None, seed: int | None = None) -> Iterator[None]:

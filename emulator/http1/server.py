@@ -76,6 +76,10 @@ class Http1Exchange:
         await self.send(body)
         self.end()
 
+    def reset(self) -> None:
+        """Break the response off by dropping the connection."""
+        self._writer.transport.abort()
+
     async def _write(self, event: h11.Event) -> None:
         data = self._protocol.send(event)
         try:

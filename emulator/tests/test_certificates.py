@@ -82,6 +82,8 @@ def test_every_sdk_gets_its_variables(tmp_path: Path) -> None:
         "AWS_REGION": "us-west-2",
         "AWS_DEFAULT_REGION": "us-west-2",
         "AWS_ENDPOINT_URL": "https://127.0.0.1:8443",
+        "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE": "https://127.0.0.1:8443",
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://127.0.0.1:8443",
         "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": "https://127.0.0.1:8443",
         "AWS_CA_BUNDLE": str(files.bundle),
         "SSL_CERT_FILE": str(files.bundle),

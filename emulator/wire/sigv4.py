@@ -48,11 +48,12 @@ def verify_request(
     headers: Iterable[tuple[str, str]],
     secrets: Mapping[str, str],
     now: datetime.datetime,
+    service: str = facts.text("req.sigv4"),
 ) -> "EventVerifier":
     """Check the signature of a request head; returns the verifier of its events.
 
     ``path`` is the raw ``:path``, ``headers`` have lower-case names, ``secrets`` are secret keys by key id, ``now`` is
-    aware of its zone.
+    aware of its zone, ``service`` is the name that the signature must be made for.
 
     Raises:
         RequestError: HTTP 403, as the service answers.
@@ -62,7 +63,7 @@ def verify_request(
         fields.setdefault(name, []).append(value)
     # HTTP/2 has no host header: Python signs it as 'host', JavaScript as ':authority' (fact sign.js-authority)
     fields |= {"host": [authority], ":authority": [authority]}
-    authorization = _parse(fields.get("authorization", [""])[0])
+    authorization = _parse(fields.get("authorization", [""])[0], service)
     secret = secrets.get(authorization.key_id)
     if secret is None:
         known = ", ".join(secrets)
@@ -86,7 +87,7 @@ def verify_request(
     return EventVerifier(key, expected)
 
 
-def _parse(value: str) -> _Authorization:
+def _parse(value: str, expected: str) -> _Authorization:
     if not value:
         raise _refused("MissingAuthenticationTokenException", "Missing Authentication Token")
     algorithm, _, rest = value.partition(" ")
@@ -100,7 +101,6 @@ def _parse(value: str) -> _Authorization:
             "SignedHeaders=..., Signature=...'.",
         )
     key_id, day, region, service = credential.groups()
-    expected = facts.text("req.sigv4")
     if service != expected:
         raise _refused(
             "InvalidSignatureException",

@@ -1,0 +1,1 @@
+"""What stands in for Amazon Bedrock: ``Converse`` and ``ConverseStream`` with scripted answers."""
