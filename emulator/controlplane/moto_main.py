@@ -87,10 +87,11 @@ def main() -> None:
     from werkzeug.middleware.proxy_fix import ProxyFix  # noqa: PLC0415
     from werkzeug.serving import make_server  # noqa: PLC0415
 
-    from emulator.controlplane import moto_gaps  # noqa: PLC0415
+    from emulator.controlplane import moto_gaps, moto_stacks  # noqa: PLC0415
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     moto_gaps.apply()
+    moto_stacks.apply()
 
     class Handler(MotoRequestHandler):
         protocol_version = "HTTP/1.1"
