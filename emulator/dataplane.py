@@ -7,7 +7,6 @@ import itertools
 import json
 import logging
 import uuid
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -19,11 +18,11 @@ from emulator.injector import Injector, Joints, dial, refuse
 from emulator.registry import Registry
 from emulator.sidecar import Closed, Lost, Ping, Pong, Sidecar, UpgradeRefusedError
 from emulator.switches import Switches
-from emulator.trace import SessionTrace, TraceEntry
+from emulator.trace import SessionTrace, TraceEntry, Traces, without_secrets
 from emulator.wire.eventstream import Message
 from emulator.wire.exceptions import RequestError
 from emulator.wire.fault_plan import FaultPlan
-from emulator.wire.frames import Frame, preview
+from emulator.wire.frames import Frame
 from emulator.wire.keepalive import Keepalive, Tick
 from emulator.wire.label import label_error
 from emulator.wire.limits import Limits
@@ -45,7 +44,6 @@ from emulator.wire.sigv4 import EventSignatureError, EventVerifier, verify_reque
 __all__ = ["DataPlane"]
 
 _log = logging.getLogger("emulator.dataplane")
-_MAX_TRACES = 1000
 _FAREWELL = 2.0
 
 
@@ -61,9 +59,8 @@ class DataPlane:
     ) -> None:
         self.endpoints = endpoints
         self._faults = faults or FaultSettings()
-        self.traces: deque[SessionTrace] = deque(maxlen=_MAX_TRACES)
+        self.traces = Traces(listener)
         self._switches = switches
-        self._listener = listener
         self._running: set[_Run] = set()
         self._stopping = asyncio.Event()
 
@@ -73,7 +70,7 @@ class DataPlane:
             await self._serve(stream, leases)
 
     async def _serve(self, stream: Http2Stream, leases: contextlib.ExitStack) -> None:
-        trace = self._trace()
+        trace = self.traces.begin(str(uuid.uuid4()), asyncio.get_running_loop().time)
         request_id = [(self._switches.request_id_header, trace.request_id)]
         try:
             verifier = self._verify(stream, trace)
@@ -81,7 +78,7 @@ class DataPlane:
         except ClientGoneError:
             return
         except RequestError as error:
-            _log.warning("%s answered with %s", stream.path, error)
+            _log.warning("%s answered with %s", without_secrets(stream.path), error)
             trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
             with contextlib.suppress(ClientGoneError):
                 await _answer_error(stream, error, request_id)
@@ -116,16 +113,8 @@ class DataPlane:
             async with asyncio.timeout(_FAREWELL):
                 await asyncio.gather(*stops)
 
-    def _trace(self) -> SessionTrace:
-        trace = SessionTrace(str(uuid.uuid4()), "", asyncio.get_running_loop().time)
-        listener = self._listener
-        if listener is not None:
-            trace.listener = lambda entry: listener(trace, entry)
-        self.traces.append(trace)
-        return trace
-
     def _verify(self, stream: Http2Stream, trace: SessionTrace) -> Callable[[Message], None] | None:
-        trace.add("client", "in", "http", f"{stream.method} {stream.path}")
+        trace.add("client", "in", "http", f"{stream.method} {without_secrets(stream.path)}")
         if self._switches.signatures == "off":
             return None
         now = datetime.datetime.now(datetime.UTC)
@@ -374,16 +363,13 @@ class _Run:
         match action:
             case SendFrame(frame, part):
                 self._limits.activity(asyncio.get_running_loop().time())
-                kind = part.data_type or "no DataType"
-                state = f", {part.completion_state}" if part.completion_state else ""
-                size = len(part.data)
-                self._trace.add("client", "in", "part", f"{kind}{state}, {size} B {preview(part.data)}")
+                self._trace.add_part("in", part)
                 self._trace.add_frame("out", frame)
                 await self._sidecar.send(frame)
             case SendPart(part, frame):
                 self._limits.activity(asyncio.get_running_loop().time())
                 self._trace.add_frame("in", frame)
-                self._trace.add("client", "out", "part", f"{part.data_type}, {part.completion_state}")
+                self._trace.add_part("out", part)
                 async with self._output:
                     await self._stream.send(encode_part(part, self._switches.response_event_headers))
             case Fail(kind, message, error_code):

@@ -19,6 +19,8 @@ class Exchange(Protocol):
     authority: str
     scheme: str
     headers: list[tuple[str, str]]
+    peer: str
+    """Address of the client, empty where it is not known."""
 
     async def receive(self) -> bytes | None:
         """Return the next bytes of the request body, None at its end."""

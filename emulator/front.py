@@ -7,6 +7,8 @@ from typing import override
 from urllib.parse import urlsplit
 
 from emulator import facts
+from emulator.admin import Admin
+from emulator.agentcore.service import AgentPlane
 from emulator.bedrock.service import Bedrock
 from emulator.dataplane import DataPlane
 from emulator.exchange import Exchange, answer, answer_error
@@ -52,11 +54,15 @@ class Router:
         data_plane: DataPlane,
         invoker: Invoker,
         bedrock: Bedrock,
+        agents: AgentPlane,
+        admin: Admin,
         elsewhere: Callable[[Exchange], Awaitable[None]],
     ) -> None:
         self._data_plane = data_plane
         self._invoker = invoker
         self._bedrock = bedrock
+        self._agents = agents
+        self._admin = admin
         self._elsewhere = elsewhere
 
     async def http2(self, stream: Http2Stream) -> None:
@@ -75,6 +81,9 @@ class Router:
             await self._serve(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
+        if Admin.serves(exchange.path):
+            await self._admin.serve(exchange)
+            return
         origin = dict(exchange.headers).get("origin")
         if origin is not None and urlsplit(origin).hostname not in _LOOPBACK:
             # a page of some site must not start containers here, nor read what is kept
@@ -87,6 +96,8 @@ class Router:
             await self._invoker.serve(exchange, operation)
         elif self._bedrock.serves(exchange.path):
             await self._bedrock.serve(exchange)
+        elif self._agents.serves(exchange.path):
+            await self._agents.serve(exchange)
         else:
             await self._elsewhere(exchange)
 

@@ -80,6 +80,7 @@ class Http2Stream:
         self.authority = pseudo.get(":authority", "")
         self.scheme = pseudo.get(":scheme", "")
         self.headers = [header for header in headers if not header[0].startswith(":")]
+        self.peer = connection.peer
         self.id = stream_id
         self._connection = connection
         self._chunks: collections.deque[tuple[bytes, int]] = collections.deque()
@@ -248,6 +249,8 @@ class Http2Connection(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
+        self.peer = ""
+        """Address of the client."""
         self.writable = asyncio.Event()
         self.writable.set()
         self.turn = asyncio.Lock()
@@ -262,6 +265,8 @@ class Http2Connection(asyncio.Protocol):
         self._transport = transport
         self._peers.add(self)
         self._socket = transport.get_extra_info("socket")
+        peer = transport.get_extra_info("peername")
+        self.peer = str(peer[0]) if peer else ""
         self.h2.initiate_connection()
         self.h2.update_settings(
             {

@@ -29,7 +29,6 @@ from emulator.wire.fault_plan import (
     StormPing,
     WaitUntil,
 )
-from emulator.wire.frames import preview
 from emulator.wire.parts import encode_exception, encode_part
 from emulator.wire.request import model_error
 from emulator.wire.session import (
@@ -164,7 +163,7 @@ class Injector:
                 self._on.trace.add_frame("out", frame, " (fault)")
                 await self._on.sidecar.send(frame)
             case Held(part):
-                self._on.trace.add("client", "in", "part", f"{len(part.data)} B {preview(part.data)}")
+                self._on.trace.add_part("in", part)
             case Dropped(frame):
                 self._on.trace.add_frame("in", frame, " (fault: dropped)")
             case Repeat() | Corrupted():
@@ -188,7 +187,7 @@ class Injector:
             raw = encode_part(sent.part, self._on.switches.response_event_headers)
             if isinstance(sent, SendPart):
                 self._on.trace.add_frame("in", sent.frame)
-            self._on.trace.add("client", "out", "part", f"{sent.part.data_type}, {sent.part.completion_state}")
+            self._on.trace.add_part("out", sent.part)
         if isinstance(action, Corrupted):
             raw = raw[:-4] + (int.from_bytes(raw[-4:]) ^ action.mask).to_bytes(4)
         async with self._on.output:

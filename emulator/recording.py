@@ -1,19 +1,20 @@
 """Recorded sessions: newline-delimited JSON, one file a session, readable, and replayable against another container.
 
 The first line describes the session, every other one is an entry of its wire log. Credentials are in neither: the
-log holds no header of a request.
+log holds no header of a request. Files of several sessions can be joined into one.
 """
 
 import base64
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from emulator.trace import SessionTrace, TraceEntry
 from emulator.wire.frames import Frame, Opcode
 
-__all__ = ["Recorder", "Recording", "RecordingError"]
+__all__ = ["Recorder", "Recording", "RecordingError", "lines_of"]
 
 FORMAT = "sagemaker-bidi-session/1"
 _MAX_BYTES = 256 * 1024 * 1024
@@ -37,9 +38,20 @@ class Recorder:
         with (self._directory / f"{trace.request_id}.ndjson").open("a", encoding="utf-8") as file:
             size = file.tell()
             if size == 0:
-                file.write(json.dumps({"format": FORMAT, "request_id": trace.request_id}) + "\n")
+                file.write(json.dumps(_head(trace)) + "\n")
             if size <= _MAX_BYTES:
                 file.write(json.dumps(_encode(entry, trace), ensure_ascii=False) + "\n")
+
+
+def lines_of(trace: SessionTrace) -> Iterator[str]:
+    """Return the lines of a session as a file holds them, but for the payloads, which are not kept."""
+    yield json.dumps({**_head(trace), **({"dropped": trace.dropped} if trace.dropped else {})}) + "\n"
+    for entry in list(trace.entries):
+        yield json.dumps(_encode(entry, trace), ensure_ascii=False) + "\n"
+
+
+def _head(trace: SessionTrace) -> dict[str, Any]:
+    return {"format": FORMAT, "request_id": trace.request_id, "operation": trace.operation}
 
 
 def _encode(entry: TraceEntry, trace: SessionTrace) -> dict[str, Any]:
@@ -50,12 +62,18 @@ def _encode(entry: TraceEntry, trace: SessionTrace) -> dict[str, Any]:
         "kind": entry.kind,
         "text": entry.text,
     }
-    if entry.data is not None:
+    if entry.size is not None:
         record["type"] = entry.data_type
-        record["size"] = len(entry.data)
+        record["size"] = entry.size
+    if entry.state is not None:
+        record["state"] = entry.state
+    if entry.data is not None:
         record["data"] = base64.b64encode(entry.data).decode()
+    elif entry.first is not None:
+        record["first"] = entry.first.hex()
     if entry.kind == "http" and entry.hop == "container" and entry.direction == "out":
         record["endpoint"] = trace.endpoint
+        record["variant"] = trace.variant
         record["target"] = trace.container_target
     return record
 
@@ -75,26 +93,40 @@ class Recording:
         Raises:
             RecordingError: it cannot be read, or is no recorded session; names file and line.
         """
-        target = ""
-        entries = []
+        first, *others = cls.load_all(path)
+        if others:
+            raise RecordingError(f"{path} holds {len(others) + 1} sessions, expected is one")
+        return first
+
+    @classmethod
+    def load_all(cls, path: Path) -> list["Recording"]:
+        """Read a file of one session or more.
+
+        Raises:
+            RecordingError: it cannot be read, or is no recorded session; names file and line.
+        """
         try:
             lines = path.read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise RecordingError(f"{path} cannot be read: {error}") from error
-        try:
-            head = json.loads(lines[0])
-            if head["format"] != FORMAT:
-                raise ValueError
-        except (IndexError, ValueError, KeyError, TypeError):
-            raise RecordingError(f"{path} is no recorded session: its first line is not of format {FORMAT!r}") from None
-        for number, line in enumerate(lines[1:], 2):
+        found: list[_Draft] = []
+        for number, line in enumerate(lines, 1):
             try:
                 record = json.loads(line)
-                entries.append(_decode(record))
-                target = record.get("target", target)
+                if number == 1 or "format" in record:
+                    if record["format"] != FORMAT:
+                        raise ValueError  # one of several ways to be no head
+                    found.append(_Draft(str(record["request_id"])))
+                    continue
+                found[-1].entries.append(_decode(record))
+                found[-1].target = record.get("target", found[-1].target)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
+                if number == 1:
+                    break
                 raise RecordingError(f"{path}, line {number} is no entry of a recorded session ({error!r})") from error
-        return cls(str(head["request_id"]), target, tuple(entries))
+        if not found:
+            raise RecordingError(f"{path} is no recorded session: its first line is not of format {FORMAT!r}")
+        return [cls(draft.request_id, draft.target, tuple(draft.entries)) for draft in found]
 
     def frames(self, direction: str) -> list[tuple[float, Frame]]:
         """Return the frames to (``out``) or from (``in``) the container with their times."""
@@ -103,6 +135,13 @@ class Recording:
             for entry in self.entries
             if entry.kind == "frame" and entry.direction == direction and entry.data is not None
         ]
+
+
+@dataclass
+class _Draft:
+    request_id: str
+    target: str = ""
+    entries: list[TraceEntry] = field(default_factory=list)
 
 
 def _decode(record: dict[str, Any]) -> TraceEntry:
@@ -115,6 +154,9 @@ def _decode(record: dict[str, Any]) -> TraceEntry:
         str(record["text"]),
         base64.b64decode(data, validate=True) if data is not None else None,
         record.get("type"),
+        record.get("state"),
+        record.get("size"),
+        bytes.fromhex(record["first"]) if "first" in record else None,
     )
 
 

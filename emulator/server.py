@@ -8,6 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from emulator.admin import Admin
+from emulator.agentcore.runtimes import AgentRuntimes
+from emulator.agentcore.service import AgentPlane
 from emulator.bedrock.script import Script
 from emulator.bedrock.service import Bedrock
 from emulator.certificates import Certificates
@@ -49,19 +52,25 @@ class Server:
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
         faults: Faults | None = None,
         fault_seed: int = 0,
+        variant_seed: int = 0,
         bedrock_script: Script | None = None,
+        agents: Mapping[str, str] | None = None,
     ) -> None:
         self._switches = switches or Switches()
         self._host = host
         self._port = port
         self.certificates = Certificates.load(state_directory)
-        self.registry = Registry(endpoints)
+        self.registry = Registry(endpoints, variant_seed)
         self.faults = FaultSettings(faults, fault_seed)
         self.data_plane = DataPlane(self.registry, self._switches, listener, self.faults)
         self.control_plane = ControlPlane(self.registry, local_images, lifecycle)
-        self._invoker = Invoker(self.registry, self._switches)
+        self._invoker = Invoker(self.registry, self._switches, self.data_plane.traces)
         self.bedrock = Bedrock(self._switches, bedrock_script)
-        self._router = Router(self.data_plane, self._invoker, self.bedrock, self.control_plane.serve)
+        self.admin = Admin(self.registry, self.data_plane, self.faults)
+        self.agents = AgentPlane(AgentRuntimes(agents), self._switches)
+        self._router = Router(
+            self.data_plane, self._invoker, self.bedrock, self.agents, self.admin, self.control_plane.serve
+        )
         self._http1 = Http1Connections(self._router.http1)
         self._connections: set[Http2Connection] = set()
         self._servers: list[asyncio.Server] = []
@@ -111,6 +120,7 @@ class Server:
             server.close()
         self._invoker.stop()
         self.bedrock.stop()
+        self.agents.stop()
         self._http1.close_idle()
         await self.data_plane.shut_down()
         await asyncio.gather(*(connection.shut_down() for connection in list(self._connections)))
@@ -154,7 +164,9 @@ class Emulator:
         state_directory: Path | None = None,
         faults: Faults | None = None,
         fault_seed: int = 0,
+        variant_seed: int = 0,
         bedrock_script: Script | None = None,
+        agents: Mapping[str, str] | None = None,
     ) -> None:
         self._server = Server(
             endpoints,
@@ -166,7 +178,9 @@ class Emulator:
             state_directory=state_directory,
             faults=faults,
             fault_seed=fault_seed,
+            variant_seed=variant_seed,
             bedrock_script=bedrock_script,
+            agents=agents,
         )
         self._ready = threading.Event()
         self._failure: BaseException | None = None
@@ -198,6 +212,17 @@ class Emulator:
     def traces(self) -> list[SessionTrace]:
         """The wire logs of all sessions, oldest first."""
         return list(self._server.data_plane.traces)
+
+    def agent_arn(self, name: str) -> str:
+        """Return the ARN of an agent's runtime, for ``invoke_agent_runtime``; ``agents`` gave its container.
+
+        Raises:
+            LookupError: there is no such agent.
+        """
+        runtimes = self._server.agents.runtimes
+        if runtimes.id(name) not in runtimes:
+            raise LookupError(f"this emulator has no agent {name!r}; it has: {', '.join(runtimes) or 'none'}")
+        return runtimes.arn(name)
 
     def notes(self, name: str) -> list[str]:
         """What SageMaker would trip over in the container of an endpoint that was created with boto3."""

@@ -1,17 +1,23 @@
-"""The wire log: what passed through one session, hop by hop, readable as it stands."""
+"""The wire log: what passed through one session or invocation, hop by hop, readable as it stands.
+
+No header of a request gets into it, and what of a query is a credential is taken out: a log can be shown to anybody.
+"""
 
 import logging
-from collections.abc import Callable
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
-from emulator.wire.frames import Frame
+from emulator.wire.frames import Frame, preview
+from emulator.wire.parts import PayloadPart
 
-__all__ = ["Direction", "Hop", "SessionTrace", "TraceEntry"]
+__all__ = ["Direction", "Hop", "SessionTrace", "TraceEntry", "Traces", "without_secrets"]
 
 Hop = Literal["client", "container"]
 Direction = Literal["in", "out"]
-Kind = Literal["http", "part", "frame", "ping", "pong", "close", "eof", "exception", "end", "note"]
+Kind = Literal["http", "part", "frame", "ping", "pong", "close", "eof", "exception", "end", "meter", "note"]
 
 _ARROWS: dict[tuple[Hop, Direction], str] = {
     ("client", "in"): "client    → SageMaker",
@@ -19,8 +25,20 @@ _ARROWS: dict[tuple[Hop, Direction], str] = {
     ("container", "out"): "SageMaker → container",
     ("container", "in"): "SageMaker ← container",
 }
+_MAX_SESSIONS = 1000
 _MAX_ENTRIES = 2000
+_MAX_ALL_ENTRIES = 100_000
+_MAX_TEXT = 2000
+_FIRST = 32
+_SECRET = re.compile(
+    r"(?i)([?&](?:x-amz-signature|x-amz-security-token|x-amz-credential|awsaccesskeyid|signature)=)[^&\s]+"
+)
 _log = logging.getLogger("emulator.trace")
+
+
+def without_secrets(path: str) -> str:
+    """Return a raw path without the values of the query members that sign a request."""
+    return _SECRET.sub(r"\1…", path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +51,16 @@ class TraceEntry:
     kind: Kind
     text: str
     data: bytes | None = None
-    """The payload of a part or frame. Only a listener gets it: kept for all sessions it would fill the memory."""
+    """The payload of a frame. Only a listener gets it: kept for all sessions it would fill the memory."""
     data_type: str | None = None
-    """Of a payload: ``TEXT``, ``BINARY`` or ``CONTINUATION``, with `` FIN=0`` where more follows."""
+    """Of a frame: ``TEXT``, ``BINARY`` or ``CONTINUATION``, with `` FIN=0`` where more follows; of a part its
+    DataType."""
+    state: str | None = None
+    """CompletionState of a part."""
+    size: int | None = None
+    """Bytes of a frame or part."""
+    first: bytes | None = None
+    """The first bytes of a frame or part."""
 
     def __str__(self) -> str:
         return f"{self.at:8.3f}  {_ARROWS[self.hop, self.direction]}  {self.kind:<9} {self.text}".rstrip()
@@ -48,6 +73,7 @@ class SessionTrace:
     request_id: str
     endpoint: str
     clock: Callable[[], float]
+    operation: str = "InvokeEndpointWithBidirectionalStream"
     entries: list[TraceEntry] = field(default_factory=list)
     dropped: int = 0
     container_close: tuple[int, str] | None = None
@@ -56,7 +82,11 @@ class SessionTrace:
     variant: str = ""
     container_target: str = ""
     """Path and query of the WebSocket in the container."""
+    metered: Counter[str] = field(default_factory=Counter)
+    """Units that the container has reported on its metering socket, by dimension."""
     listener: Callable[[TraceEntry], None] | None = None
+    kept: Callable[[], None] | None = None
+    """Called for every entry that is kept."""
     began: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,31 +94,104 @@ class SessionTrace:
 
     def add(self, hop: Hop, direction: Direction, kind: Kind, text: object = "") -> None:
         """Append an event that happens now."""
-        self._append(TraceEntry(self.clock() - self.began, hop, direction, kind, str(text)))
+        self._append(TraceEntry(self._now(), hop, direction, kind, _short(str(text))))
 
     def add_frame(self, direction: Direction, frame: Frame, note: str = "") -> None:
         """Append a frame to or from the container, happening now."""
-        self._append(
-            TraceEntry(self.clock() - self.began, "container", direction, "frame", f"{frame}{note}"),
-            frame,
+        kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
+        first, size = frame.data[:_FIRST], len(frame.data)
+        entry = TraceEntry(
+            self._now(), "container", direction, "frame", f"{frame}{note}", None, kind, None, size, first
         )
+        self._append(entry, frame.data)
 
-    def _append(self, entry: TraceEntry, frame: Frame | None = None) -> None:
+    def add_part(self, direction: Direction, part: PayloadPart, note: str = "") -> None:
+        """Append a payload part from (``in``) or to the client, happening now."""
+        kind = str(part.data_type) if part.data_type else None
+        state = str(part.completion_state) if part.completion_state else None
+        # what goes out is shown in full by the frame that it came as
+        shown = f", {len(part.data)} B {preview(part.data)}" if direction == "in" else ""
+        text = f"{kind or 'no DataType'}{f', {state}' if state else ''}{shown}{note}"
+        first, size = part.data[:_FIRST], len(part.data)
+        self._append(TraceEntry(self._now(), "client", direction, "part", text, None, kind, state, size, first))
+
+    def _now(self) -> float:
+        return self.clock() - self.began
+
+    def _append(self, entry: TraceEntry, data: bytes | None = None) -> None:
         if len(self.entries) < _MAX_ENTRIES:
             self.entries.append(entry)
+            if self.kept is not None:
+                self.kept()
         else:
             self.dropped += 1
         if self.listener is not None:
-            if frame is not None:
-                kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
-                entry = replace(entry, data=frame.data, data_type=kind)
             try:
-                self.listener(entry)
+                self.listener(entry if data is None else replace(entry, data=data))
             except Exception:  # noqa: BLE001  # whoever listens must not be able to break a session
                 self.listener = None
                 _log.exception("session %s: its listener failed and is told nothing more", self.request_id)
+
+    def drop(self) -> int:
+        """Forget the entries; returns how many there were."""
+        count = len(self.entries)
+        self.dropped += count
+        self.entries.clear()
+        return count
 
     def lines(self) -> list[str]:
         """Return the log ready to print."""
         more = [f"… {self.dropped} more entries were not kept"] if self.dropped else []
         return [*map(str, self.entries), *more]
+
+
+class Traces:
+    """The logs of the last sessions and invocations, oldest first; of the oldest only the head is kept.
+
+    ``listener`` is told every entry of all of them.
+    """
+
+    def __init__(
+        self,
+        listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
+        *,
+        sessions: int = _MAX_SESSIONS,
+        entries: int = _MAX_ALL_ENTRIES,
+    ) -> None:
+        self._all: deque[SessionTrace] = deque()
+        self._listener = listener
+        self._sessions, self._entries = sessions, entries
+        self._kept = 0
+
+    def begin(self, request_id: str, clock: Callable[[], float], **members: Any) -> SessionTrace:
+        """Return the log of a new session."""
+        trace = SessionTrace(request_id, "", clock, **members)
+        listener = self._listener
+        if listener is not None:
+            trace.listener = lambda entry: listener(trace, entry)
+        trace.kept = self._count
+        self._all.append(trace)
+        if len(self._all) > self._sessions:
+            oldest = self._all.popleft()
+            oldest.kept = None  # it may still be open
+            self._kept -= oldest.drop()
+        return trace
+
+    def _count(self) -> None:
+        self._kept += 1
+        if self._kept > self._entries:
+            full = next(trace for trace in self._all if trace.entries)
+            self._kept -= full.drop()
+
+    def __iter__(self) -> Iterator[SessionTrace]:
+        return iter(list(self._all))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __getitem__(self, index: int) -> SessionTrace:
+        return self._all[index]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}… ({len(text)} characters)"

@@ -2,12 +2,11 @@
 
 import asyncio
 import contextlib
-import datetime
 import logging
 import uuid
 
 from emulator import credentials, facts
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Variant
 from emulator.exchange import Exchange, answer, answer_error
 from emulator.http1 import client
 from emulator.http1.client import PeerError, Response
@@ -17,31 +16,33 @@ from emulator.http1.invocation import (
     check_size,
     container_failed,
     response_headers,
-    signed_headers,
     timed_out,
     unreachable,
 )
 from emulator.http1.response_stream import PartCutter, encode_part
+from emulator.http1.signature import check_signature
 from emulator.http2 import ClientGoneError
-from emulator.registry import Registry
+from emulator.registry import ACCOUNT, Registry
 from emulator.switches import Switches
+from emulator.trace import SessionTrace, Traces, without_secrets
 from emulator.wire.exceptions import RequestError
-from emulator.wire.parts import encode_exception
-from emulator.wire.request import CONTENT_TYPE, unknown_endpoint
-from emulator.wire.sigv4 import verify_request
+from emulator.wire.frames import preview
+from emulator.wire.parts import PayloadPart, encode_exception
+from emulator.wire.request import CONTENT_TYPE
 
 __all__ = ["Invoker"]
 
 _log = logging.getLogger("emulator.invoke")
-_ACCOUNT = "000000000000"
 _MAX_ERROR_BODY = 64 * 1024
+_OPERATIONS = {Operation.INVOKE: "InvokeEndpoint", Operation.RESPONSE_STREAM: "InvokeEndpointWithResponseStream"}
 
 
 class Invoker:
     """Serves ``InvokeEndpoint`` and ``InvokeEndpointWithResponseStream``."""
 
-    def __init__(self, registry: Registry, switches: Switches) -> None:
+    def __init__(self, registry: Registry, switches: Switches, traces: Traces | None = None) -> None:
         self._registry = registry
+        self._traces = traces or Traces()
         self._switches = switches
         self._stopping = asyncio.Event()
 
@@ -51,16 +52,24 @@ class Invoker:
 
     async def serve(self, exchange: Exchange, operation: Operation) -> None:
         """Answer one request, whatever comes."""
-        request_id = [(self._switches.request_id_header, str(uuid.uuid4()))]
+        trace = self._traces.begin(str(uuid.uuid4()), asyncio.get_running_loop().time, operation=_OPERATIONS[operation])
+        request_id = [(self._switches.request_id_header, trace.request_id)]
+        trace.add("client", "in", "http", f"{exchange.method} {without_secrets(exchange.path)}")
         try:
             body = await self._read(exchange)
             request = Invocation.parse(operation, exchange.method, exchange.path, exchange.headers)
-            self._verify(exchange, body)
-            endpoint = self._find(request)
-            with self._registry.lease(endpoint):
-                await _Relay(exchange, request, endpoint, body, request_id, self._switches).run(self._stopping)
+            check_signature(exchange, body, facts.text("req.sigv4"), self._switches.signatures)
+            trace.endpoint = request.endpoint
+            variant = self._route(request)
+            trace.variant = variant.name
+            with self._registry.lease(variant.container):
+                await _Relay(exchange, request, variant, body, request_id, self._switches, trace).run(self._stopping)
+        except ClientGoneError as gone:
+            trace.add("client", "in", "eof", gone)
+            raise
         except RequestError as error:
-            _log.warning("%s answered with %s", exchange.path, error)
+            _log.warning("%s answered with %s", without_secrets(exchange.path), error)
+            trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
             with contextlib.suppress(ClientGoneError):
                 await answer_error(exchange, error, request_id)
 
@@ -77,30 +86,9 @@ class Invoker:
             )
         return bytes(collected)
 
-    def _verify(self, exchange: Exchange, body: bytes) -> None:
-        if self._switches.signatures == "off":
-            return
-        try:
-            headers = signed_headers(exchange.headers, body)
-            now = datetime.datetime.now(datetime.UTC)
-            verify_request(exchange.method, exchange.path, exchange.authority, headers, credentials.SECRETS, now)
-        except RequestError as error:
-            if self._switches.signatures == "enforce":
-                raise
-            _log.warning("%s: AWS would refuse the request: %s", exchange.path, error)
-
-    def _find(self, request: Invocation) -> Endpoint:
-        endpoint = self._registry.get(request.endpoint)
-        if endpoint is None:
-            status = 404 if self._switches.missing_endpoint == "404" else facts.integer("err.no-endpoint")
-            raise unknown_endpoint(request.endpoint, _ACCOUNT, self._registry, status)
-        if request.variant not in (None, endpoint.variant):
-            raise RequestError(
-                facts.integer("err.no-endpoint"),
-                "ValidationError",
-                f"Variant {request.variant} not found for endpoint {request.endpoint}. It has {endpoint.variant}.",
-            )
-        return endpoint
+    def _route(self, request: Invocation) -> Variant:
+        status = 404 if self._switches.missing_endpoint == "404" else facts.integer("err.no-endpoint")
+        return self._registry.route(request.endpoint, request.variant, status)
 
 
 class _Relay:
@@ -110,14 +98,16 @@ class _Relay:
         self,
         exchange: Exchange,
         request: Invocation,
-        endpoint: Endpoint,
+        variant: Variant,
         body: bytes,
         head: list[tuple[str, str]],
         switches: Switches,
+        trace: SessionTrace,
     ) -> None:
+        self._trace = trace
         self._exchange = exchange
         self._request = request
-        self._endpoint = endpoint
+        self._variant = variant
         self._body = body
         self._head = head
         self._switches = switches
@@ -149,16 +139,17 @@ class _Relay:
         why = "The emulator was stopped while the invocation was running."
         if not self._streaming:
             raise RequestError(503, "ServiceUnavailable", why)
+        self._trace.add("client", "out", "exception", f"InternalStreamFailure {why}")
         await self._exchange.send(encode_exception("InternalStreamFailure", why))
         self._exchange.end()
 
     async def _work(self) -> None:
         began = asyncio.get_running_loop().time()
-        variant = self._endpoint.variant
         async with contextlib.AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(self._switches.model_timeout):
                     response = await stack.enter_async_context(self._ask())
+                    self._trace.add("container", "in", "http", response.status)
                     if not 200 <= response.status < 300:
                         raise await self._failed(response)
                     if self._request.operation is Operation.INVOKE:
@@ -169,10 +160,12 @@ class _Relay:
                 raise timed_out() from None
             except PeerError as error:
                 raise unreachable(str(error)) from None
-            head = response_headers(self._request.operation, variant, response.headers)
+            head = response_headers(self._request.operation, self._variant.name, response.headers)
             if self._request.operation is Operation.INVOKE:
+                self._trace.add("client", "out", "http", f"200, {len(first)} B {preview(first)}")
                 await answer(self._exchange, 200, [*head, *self._head], first)
             else:
+                self._trace.add("client", "out", "http", "200")
                 await self._exchange.start(200, [("content-type", CONTENT_TYPE), *head, *self._head])
                 self._streaming = True
                 if self._switches.response_stream_max:
@@ -180,14 +173,15 @@ class _Relay:
                 await self._stream(response, first)
 
     def _ask(self) -> contextlib.AbstractAsyncContextManager[Response]:
-        target = facts.text("inv.container-path")
+        target = self._trace.container_target = facts.text("inv.container-path")
+        self._trace.add("container", "out", "http", f"POST {target}, {len(self._body)} B {preview(self._body)}")
         return client.request(
-            self._endpoint.host, self._endpoint.port, "POST", target, self._request.container_headers, self._body
+            self._variant.host, self._variant.port, "POST", target, self._request.container_headers, self._body
         )
 
     async def _failed(self, response: Response) -> RequestError:
         body = await response.read(_MAX_ERROR_BODY)
-        scope = credentials.REGION, _ACCOUNT
+        scope = credentials.REGION, ACCOUNT
         return container_failed(response.status, body, self._request.endpoint, scope)
 
     async def _stream(self, response: Response, first: bytes) -> None:
@@ -197,6 +191,7 @@ class _Relay:
         try:
             while data is not None:
                 for part in cutter.cut(data):
+                    self._trace.add_part("out", PayloadPart(part))
                     await self._exchange.send(encode_part(part))
                 async with asyncio.timeout_at(self._limit):
                     data = await response.receive()
@@ -210,5 +205,7 @@ class _Relay:
             )
         if failure is not None:
             _log.warning("%s: ModelStreamError %s: %s", self._exchange.path, failure[1], failure[0])
+            self._trace.add("client", "out", "exception", f"ModelStreamError {failure[1]} {failure[0]}")
             await self._exchange.send(encode_exception("ModelStreamError", *failure))
+        self._trace.add("client", "out", "end", "the response is complete")
         self._exchange.end()

@@ -35,6 +35,8 @@ class Http1Exchange:
         self.headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers]
         self.authority = next((value for name, value in self.headers if name == "host"), "")
         self.scheme = "http" if writer.get_extra_info("ssl_object") is None else "https"
+        peer = writer.get_extra_info("peername")
+        self.peer = str(peer[0]) if peer else ""
         self.started = False
         self._protocol = protocol
         self._reader = reader

@@ -41,16 +41,18 @@ async def answer(client: RawClient, **headers: str) -> tuple[int, str, str]:
 async def test_target_variant_reaches_its_own_container_and_the_head_names_it(state_directory: Path) -> None:
     async with container(saying("I am blue")) as blue, container(saying("I am green")) as green:
         endpoint = Endpoint(variants=[Variant("blue", blue.url, 1), Variant("green", green.url, 0)])
-        async with Server({"ep": endpoint}, switches=UNSIGNED, state_directory=state_directory) as server:
-            async with RawClient(int(server.url.rsplit(":", 1)[1]), server.certificates.ca) as client:
-                target = "x-amzn-sagemaker-target-variant"
-                assert await answer(client, **{target: "green"}) == (200, "green", "I am green")  # whatever its weight
-                assert await answer(client, **{target: "blue"}) == (200, "blue", "I am blue")
-                for _ in range(5):
-                    assert await answer(client) == (200, "blue", "I am blue")
-                status, _, body = await answer(client, **{target: "red"})
-                assert (status, "Variant red not found for endpoint ep. It has blue, green." in body) == (400, True)
-                assert [trace.variant for trace in server.data_plane.traces] == ["green", *["blue"] * 6, ""]
+        async with (
+            Server({"ep": endpoint}, switches=UNSIGNED, state_directory=state_directory) as server,
+            RawClient(int(server.url.rsplit(":", 1)[1]), server.certificates.ca) as client,
+        ):
+            target = "x-amzn-sagemaker-target-variant"
+            assert await answer(client, **{target: "green"}) == (200, "green", "I am green")  # whatever its weight
+            assert await answer(client, **{target: "blue"}) == (200, "blue", "I am blue")
+            for _ in range(5):
+                assert await answer(client) == (200, "blue", "I am blue")
+            status, _, body = await answer(client, **{target: "red"})
+            assert (status, "Variant red not found for endpoint ep. It has blue, green." in body) == (400, True)
+            assert [trace.variant for trace in server.data_plane.traces] == ["green", *["blue"] * 6, ""]
 
 
 def test_sessions_are_shared_out_by_weight_and_the_seed_repeats_it() -> None:
@@ -84,7 +86,7 @@ def test_an_endpoint_of_one_container_is_one_of_one_variant() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Endpoint(), "is no address of a container"),
+        (Endpoint, "is no address of a container"),
         (lambda: Endpoint(variants=[BLUE, BLUE]), "the same name: blue, blue"),
         (lambda: Endpoint(variants=[Variant("a", BLUE.container, 0)]), "are all 0"),
         (lambda: Endpoint("http://127.0.0.1:1", variants=[BLUE]), "a container or variants, not both"),
