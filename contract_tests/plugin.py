@@ -21,10 +21,12 @@ from contract_tests.verdict import Status, Verdict
 from emulator import target
 from emulator.launch import TargetError, launched
 
-__all__ = ["ContractFailedError"]
+__all__ = ["ContractFailedError", "judged_by", "pronounce", "title", "verdicts"]
 
 _EXIT_NO_TARGET = 3
 _verdicts = pytest.StashKey[list[Verdict]]()
+title = pytest.StashKey[str]()
+"""What the run judges, in words; a plugin with targets of its own sets it."""
 _target = pytest.StashKey[target.Target]()
 _profile = pytest.StashKey[profile.Profile]()
 _target_error = pytest.StashKey[TargetError]()
@@ -110,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--server {server!r}: expected {' or '.join(target.SERVERS)}")
     try:
         chosen = target.parse(config.getoption("target"), server)
-        judged_by = profile.load(config.getoption("profile") or chosen.profile)
+        rules = profile.load(config.getoption("profile") or chosen.profile)
     except target.TargetSyntaxError as error:
         raise pytest.UsageError(str(error)) from None
     except profile.ProfileError as error:
@@ -119,7 +121,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if path is not None and not path.absolute().parent.is_dir():
         raise pytest.UsageError(f"--contract-json {path}: the directory {path.absolute().parent} does not exist")
     config.stash[_target] = chosen
-    config.stash[_profile] = judged_by
+    config.stash[title] = str(chosen)
+    config.stash[_profile] = rules
     config.stash[_verdicts] = []
 
 
@@ -149,15 +152,30 @@ def contract_judge(contract_bench: Bench, pytestconfig: pytest.Config) -> Callab
     """Return what runs one check on the target of the run and raises its verdict."""
 
     def run(check: Check) -> None:
-        strict = pytestconfig.getoption("contract_level") == "SHOULD"
-        verdict = asyncio.run(judge(check, contract_bench)).graded(strict)
-        pytestconfig.stash[_verdicts].append(verdict)
-        if verdict.status is Status.FAIL:
-            raise ContractFailedError(verdict)
-        if verdict.status is Status.NOT_APPLICABLE:
-            pytest.skip(verdict.behaviour.observed)
+        pronounce(pytestconfig, asyncio.run(judge(check, contract_bench)))
 
     return run
+
+
+def pronounce(config: pytest.Config, verdict: Verdict) -> None:
+    """Grade a verdict and keep it for the summary; raise it, or skip the test, as its status wants."""
+    verdict = verdict.graded(config.getoption("contract_level") == "SHOULD")
+    config.stash[_verdicts].append(verdict)
+    if verdict.status is Status.FAIL:
+        raise ContractFailedError(verdict)
+    if verdict.status is Status.NOT_APPLICABLE:
+        pytest.skip(verdict.behaviour.observed)
+
+
+def verdicts(config: pytest.Config) -> tuple[Verdict, ...]:
+    """Return the verdicts of the run so far."""
+    kept: list[Verdict] = config.stash[_verdicts]
+    return tuple(kept)
+
+
+def judged_by(config: pytest.Config) -> profile.Profile:
+    """Return the profile of the run."""
+    return config.stash[_profile]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -173,15 +191,13 @@ def pytest_runtest_makereport(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print one line per check, and the text of warnings; failures have been printed in full."""
-    verdicts = config.stash[_verdicts]
-    if not verdicts:
+    if not config.stash[_verdicts]:
         return
-    chosen, judged_by = config.stash[_target], config.stash[_profile]
-    terminalreporter.section(f"contract: {chosen}, profile {judged_by.name}")
+    terminalreporter.section(f"contract: {config.stash[title]}, profile {config.stash[_profile].name}")
     colours = {Status.PASS: "green", Status.FAIL: "red", Status.WARN: "yellow", Status.NOT_APPLICABLE: "cyan"}
-    for verdict in verdicts:
+    for verdict in verdicts(config):
         terminalreporter.line(summary_line(verdict), **{colours[verdict.status]: True})
-    for verdict in verdicts:
+    for verdict in verdicts(config):
         if verdict.status is Status.WARN:
             terminalreporter.line("")
             terminalreporter.line(render(verdict))
@@ -191,9 +207,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the verdicts for programs, where that was asked for."""
     config = session.config
     path: Path | None = config.getoption("contract_json")
-    verdicts = config.stash[_verdicts]
-    if path is not None and verdicts:
-        document = to_json(verdicts, str(config.stash[_target]), config.stash[_profile].name)
+    if path is not None and config.stash[_verdicts]:
+        document = to_json(verdicts(config), config.stash[title], config.stash[_profile].name)
         path.write_text(document, encoding="utf-8")
 
 

@@ -1,0 +1,232 @@
+"""The pytest plugin of ``pytest -m live``: its options, the endpoint of the run, its budget and its report."""
+
+import asyncio
+import datetime
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from contract_tests.bench import Bench
+from contract_tests.check import Check
+from contract_tests.plugin import judged_by, pronounce, title, verdicts
+from contract_tests.runner import LONGEST_CHECK_S, judge
+from live_tests.budget import Budget, standing_cost
+from live_tests.cloud import Cloud, connected
+from live_tests.deployed import Deployed
+from live_tests.description import Description, NoEndpointError, describe
+from live_tests.labels import Labels, registry_labels
+from live_tests.parity.report import Findings, document, summary
+from live_tests.parity.watcher import Watcher
+from live_tests.settings import DEFAULT_BUDGET_MINUTES, NotConfiguredError, Settings, SettingsError, settings
+
+__all__ = ["Billing"]
+
+_settings = pytest.StashKey[Settings]()
+_unset = pytest.StashKey[str]()
+_findings = pytest.StashKey[Findings]()
+_begun = pytest.StashKey[bool]()
+
+type Billing = Callable[[str], None]
+"""Called with what will be done and what it costs, before it is done; skips the test where that was not agreed to."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of a live run."""
+    group = parser.getgroup("live", "checks against a deployed endpoint (-m live)")
+    group.addoption("--endpoint", metavar="NAME", help="the deployed endpoint")
+    group.addoption("--region", metavar="REGION", help="its region (default: AWS_REGION)")
+    group.addoption("--agent-runtime", metavar="ARN", help="the AgentCore runtime of the agent, to measure that too")
+    group.addoption("--outputs", metavar="FILE", type=Path, help="take the three from the outputs file of a deploy")
+    group.addoption(
+        "--endpoint-url", metavar="URL", help="https://HOST:PORT of what stands in for AWS, e.g. of the emulator"
+    )
+    group.addoption(
+        "--yes", action="store_true", help="agree to what bills beyond the running endpoint (the agent, a deployment)"
+    )
+    group.addoption(
+        "--budget-minutes",
+        metavar="N",
+        type=float,
+        default=DEFAULT_BUDGET_MINUTES,
+        help="the run is stopped after so long (default: %(default)g)",
+    )
+    group.addoption(
+        "--live-report", metavar="FILE", type=Path, help="where the report is written (default: live-report.json)"
+    )
+    group.addoption(
+        "--twin", metavar="TARGET", help="a local container, as for --target, to compare the emulator's answers with"
+    )
+    group.addoption(
+        "--negative-control",
+        metavar="IMAGE",
+        help="image of a container that fails CT1; it is deployed beside the endpoint, judged and deleted",
+    )
+
+
+@pytest.hookimpl(trylast=True)  # after the plugin of the contract run, which names its target first
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options; what cannot be understood ends the run before it begins."""
+    minutes = config.getoption("budget_minutes")
+    if not 0 < minutes < float("inf"):
+        raise pytest.UsageError(f"--budget-minutes {minutes:g}: expected minutes above 0")
+    report: Path | None = config.getoption("live_report")
+    if report is not None and not report.absolute().parent.is_dir():
+        raise pytest.UsageError(f"--live-report {report}: the directory {report.absolute().parent} does not exist")
+    try:
+        chosen = settings(
+            endpoint=config.getoption("endpoint"),
+            region=config.getoption("region"),
+            endpoint_url=config.getoption("endpoint_url"),
+            agent_runtime=config.getoption("agent_runtime"),
+            outputs=config.getoption("outputs"),
+            agreed=config.getoption("yes"),
+            budget_minutes=minutes,
+            report=report,
+            twin=config.getoption("twin"),
+            negative_control=config.getoption("negative_control"),
+        )
+    except NotConfiguredError as reason:
+        config.stash[_unset] = str(reason)
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
+    else:
+        config.stash[_settings] = chosen
+        config.stash[title] = str(chosen)
+    config.stash[_findings] = Findings()
+
+
+@pytest.fixture(scope="session")
+def live_cloud(pytestconfig: pytest.Config) -> Iterator[Cloud]:
+    """The account of the run; without an endpoint or credentials all live tests are skipped, here and only here."""
+    if (reason := pytestconfig.stash.get(_unset, None)) is None:
+        try:
+            with connected(pytestconfig.stash[_settings]) as cloud:
+                yield cloud
+                return
+        except NotConfiguredError as error:
+            reason = str(error)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def live_endpoint(live_cloud: Cloud, pytestconfig: pytest.Config) -> Description:
+    """What SageMaker says of the endpoint; printed with what it costs before anything is done with it."""
+    chosen = live_cloud.settings
+    try:
+        found = describe(live_cloud.client("sagemaker"), chosen.endpoint)
+    except NoEndpointError as error:
+        pytest.exit(f"no endpoint: {chosen} cannot be described: {error}", returncode=3)
+    lines = [f"{chosen}: {found.status}, configuration {found.config}"]
+    if chosen.local:
+        lines.append("on this machine: nothing is billed, and nothing is learnt about AWS")
+    else:
+        lines += [standing_cost(variant.instance_type, variant.instances) for variant in found.variants]
+        lines.append(
+            "this run adds nothing to that" + ("" if chosen.agreed else "; what would, is skipped without --yes")
+        )
+    lines.append(f"time budget {chosen.budget_s / 60:g} minutes")
+    _say(pytestconfig, lines)
+    if found.status != "InService":
+        pytest.exit(f"{chosen} is {found.status}, not InService. {found.reason}".strip(), returncode=3)
+    pytestconfig.stash[_begun] = True
+    return found
+
+
+def _say(config: pytest.Config, lines: list[str]) -> None:
+    """Print at once, past the capture of the test that asked first."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        reporter.ensure_newline()
+        for line in lines:
+            reporter.write_line(f"live: {line}")
+
+
+@pytest.fixture(scope="session")
+def live_budget(live_endpoint: Description, live_cloud: Cloud) -> Budget:
+    """The time of the run; it begins to run with the first test that reaches the endpoint."""
+    del live_endpoint
+    return Budget(live_cloud.settings.budget_s)
+
+
+@pytest.fixture
+def live(live_cloud: Cloud, live_budget: Budget, request: pytest.FixtureRequest) -> Cloud:
+    """The account of the run, for one test: when the time is over, the run stops here."""
+    if live_budget.spent:
+        request.session.shouldstop = f"{live_budget} is used up; raise it with --budget-minutes"
+        pytest.skip(f"{live_budget} is used up")
+    return live_cloud
+
+
+@pytest.fixture
+def live_billing(live: Cloud) -> Billing:
+    """Ask before something is done that bills beyond the running endpoint."""
+
+    def ask(what: str) -> None:
+        if not live.settings.agreed and not live.settings.local:
+            pytest.skip(f"needs --yes, since it bills beyond the running endpoint: {what}")
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def live_findings(pytestconfig: pytest.Config) -> Findings:
+    """What the run gathers for its report."""
+    return pytestconfig.stash[_findings]
+
+
+@pytest.fixture(scope="session")
+def live_labels() -> Labels:
+    """How the labels of a deployed image are read; a project with another registry overrides this fixture."""
+    return registry_labels
+
+
+@pytest.fixture(scope="session")
+def live_bench(
+    live_cloud: Cloud, live_endpoint: Description, live_findings: Findings, pytestconfig: pytest.Config
+) -> Bench:
+    """The test bench of the checks, with the deployed endpoint as the way to the container."""
+    profile = judged_by(pytestconfig)
+    port = None if live_cloud.settings.local else urlsplit(live_cloud.settings.streaming_url).port
+    witness = Watcher(live_findings.ledger, profile, port, live_endpoint.variant_names)
+    reach = Deployed(live_cloud, live_endpoint.name, witness)
+    return Bench(reach, profile, pytestconfig.getoption("idle_seconds"))
+
+
+@pytest.fixture
+def live_judge(
+    live: Cloud, live_budget: Budget, live_bench: Bench, pytestconfig: pytest.Config
+) -> Callable[[Check], None]:
+    """Return what runs one check on the endpoint and raises its verdict."""
+    del live
+
+    def run(check: Check) -> None:
+        longest = min(LONGEST_CHECK_S, live_budget.left)
+        pronounce(pytestconfig, asyncio.run(judge(check, live_bench, longest)))
+
+    return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print what was seen of the facts."""
+    if not config.stash.get(_begun, False):
+        return
+    chosen = config.stash[_settings]
+    terminalreporter.section(f"live: {chosen}")
+    for line in summary(chosen, config.stash[_findings]):
+        terminalreporter.line(line)
+    terminalreporter.line(f"report: {chosen.report}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report, also of a run that was cut short."""
+    config = session.config
+    if config.stash.get(_begun, False):
+        chosen = config.stash[_settings]
+        now = datetime.datetime.now(datetime.UTC)
+        text = document(chosen, config.stash[_findings], verdicts(config), now)
+        chosen.report.write_text(text, encoding="utf-8")
