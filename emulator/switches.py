@@ -92,6 +92,7 @@ class Switches:
     invoke_body_max: int = _default("unk.invoke-size", "largest body of invoke_endpoint")
     model_timeout: float = _default("life.invoke-60s", "how long the container may take to answer /invocations")
     response_stream_max: float = _default("unk.rs-limit", "how long a response stream may take; 0 is off")
+    agent_cut: int = _default("agent.chunks", "cut an agent's answer every so many bytes; 0 passes it on as it comes")
     request_id_header: str = _default("resp.request-id", "name of the response header with the request id")
     window: int = _default("unk.h2", "HTTP/2 window of one stream")
     max_streams: int = _switch(100, "unk.h2", "streams that one connection may have open")
