@@ -1,0 +1,154 @@
+"""One bidirectional stream to a SageMaker endpoint, over the official SDK: the only module that knows it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
+from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config
+from aws_sdk_sagemaker_runtime_http2.models import (
+    InvokeEndpointWithBidirectionalStreamInput,
+    ModelError,
+    RequestPayloadPart,
+    RequestStreamEventPayloadPart,
+    ResponseStreamEventPayloadPart,
+)
+from smithy_aws_core.identity import AWSCredentialsIdentity, AWSIdentityProperties
+from smithy_core.aio.interfaces.identity import IdentityResolver
+from smithy_http.aio.crt import AWSCRTHTTPClient
+
+from container.agent.speech_errors import SpeechError
+
+__all__ = ["Connection", "Part"]
+
+_END_TIMEOUT_S = 3.0
+"""A stream that has gone already may not answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One payload from the container; `text` where its data type is UTF8."""
+
+    data: bytes
+    text: bool
+
+
+class _Boto3Credentials(IdentityResolver[AWSCredentialsIdentity, AWSIdentityProperties]):
+    """The credentials that boto3 finds, which knows more places than the SDK's own resolvers, and renews them."""
+
+    def __init__(self) -> None:
+        self._session = boto3.Session()
+
+    async def get_identity(self, *, properties: AWSIdentityProperties) -> AWSCredentialsIdentity:
+        del properties
+        found = await asyncio.to_thread(self._session.get_credentials)
+        if found is None:
+            raise SpeechError(
+                "no_credentials", "no AWS credentials were found; set a role, a profile or AWS_ACCESS_KEY_ID"
+            )
+        frozen = await asyncio.to_thread(found.get_frozen_credentials)
+        return AWSCredentialsIdentity(
+            access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
+        )
+
+
+def _without_crt_noise(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Drop one message: the CRT's writer finds its stream completed, which the reader reports.
+
+    Nobody outside the SDK can await that task (awscrt/aio/http.py, `_set_request_body_generator`).
+    """
+    if "AWS_ERROR_HTTP_STREAM_HAS_COMPLETED" not in str(context.get("exception")):
+        loop.default_exception_handler(context)
+
+
+class Connection:
+    """One stream with an HTTP/2 connection of its own, so that ending it ends the container's work for certain."""
+
+    def __init__(self, sdk: AsyncSageMakerRuntimeHTTP2Client, stream: Any, receiver: Any) -> None:
+        self._sdk = sdk
+        self._stream = stream
+        self._receiver = receiver
+
+    @classmethod
+    async def open(cls, endpoint: str, region: str) -> "Connection":
+        """Open a stream to the endpoint; the URL is that of the region, or AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2.
+
+        Raises SpeechError where it is refused; it waits for as long as the service does.
+        """
+        loop = asyncio.get_running_loop()
+        if loop.get_exception_handler() is None:
+            loop.set_exception_handler(_without_crt_noise)
+        config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
+            region=region,
+            aws_credentials_identity_resolver=_Boto3Credentials(),
+            max_attempts=1,
+            transport=AWSCRTHTTPClient(),
+        )
+        sdk = AsyncSageMakerRuntimeHTTP2Client(config=config)
+        stream = None
+        try:
+            stream = await sdk.invoke_endpoint_with_bidirectional_stream(
+                InvokeEndpointWithBidirectionalStreamInput(endpoint_name=endpoint)
+            )
+            _, receiver = await stream.await_output()
+        except BaseException as error:
+            if stream is not None:
+                await _quietly(stream.input_stream.close())
+            await _quietly(sdk.close())
+            if isinstance(error, Exception):
+                raise _refusal(endpoint, error) from error
+            raise
+        return cls(sdk, stream, receiver)
+
+    async def send(self, data: bytes) -> None:
+        """Send one message, as a text frame. Waits while the container does not read."""
+        part = RequestPayloadPart(bytes_=data, data_type="UTF8")
+        await self._stream.input_stream.send(RequestStreamEventPayloadPart(value=part))
+
+    async def parts(self) -> AsyncIterator[Part]:
+        """Yield what the container sends, to the end of the stream. Raises SpeechError where it breaks off.
+
+        To be read by one task only, which is not to be cancelled before :meth:`close`.
+        """
+        try:
+            while (event := await self._receiver.receive()) is not None:
+                if isinstance(event, ResponseStreamEventPayloadPart):
+                    part = event.value
+                    yield Part(part.bytes_ or b"", part.data_type == "UTF8")
+        except Exception as error:
+            raise _loss(error) from error
+
+    async def end_input(self) -> None:
+        """End our side of the stream, as a client does that has read everything."""
+        await _quietly(self._stream.input_stream.close())
+
+    async def close(self) -> None:
+        """Let go of stream and connection, in whatever state they are."""
+        await self.end_input()
+        await _quietly(self._sdk.close())
+
+
+async def _quietly(work: Any) -> None:
+    with suppress(Exception):  # closing what has gone already is not an event
+        async with asyncio.timeout(_END_TIMEOUT_S):
+            await work
+
+
+def _refusal(endpoint: str, error: Exception) -> SpeechError:
+    if isinstance(error, SpeechError):
+        return error
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    if isinstance(error, ModelError):
+        return SpeechError(
+            "container_unreachable", f"the container of endpoint {endpoint!r} refused the session: {message}"
+        )
+    return SpeechError("endpoint_unreachable", f"endpoint {endpoint!r} did not open a session: {message}")
+
+
+def _loss(error: Exception) -> SpeechError:
+    code = getattr(error, "error_code", None)
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    return SpeechError("session_lost", f"the speech session broke off: {f'{code} ' if code else ''}{message}")

@@ -1,0 +1,337 @@
+"""The speech session, over the real SDK and the real emulator, in front of scripted containers."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from container.agent.speech import Audio, Begun, Event, Finished, SpeechError, SpeechSession
+from container.agent.tests.conftest import InFront
+from container.agent.tests.voices import (
+    PCM,
+    Chatters,
+    ClosesEarly,
+    DropsAfter,
+    Endless,
+    Handler,
+    LeavesAfter,
+    Says,
+    Voice,
+    silent,
+)
+from emulator.tests.containers import container
+
+START, COMPLETE = '{"type":"synthesis_start","request_id":"{id}"}', '{"type":"synthesis_complete","request_id":"{id}"}'
+
+
+@asynccontextmanager
+async def speaking(
+    handler: Handler, in_front: InFront, *, answer_timeout_s: float = 20
+) -> AsyncIterator[SpeechSession]:
+    """A session to a container; afterwards none of its tasks may be left."""
+    before = asyncio.all_tasks()
+    async with asyncio.timeout(60), container(handler) as target:
+        running = asyncio.all_tasks() - before
+        in_front(target.url)
+        session = SpeechSession.to("voice", "us-west-2", voice="af_heart", answer_timeout_s=answer_timeout_s)
+        yield session
+        await session.close()
+        left = {task.get_name() for task in asyncio.all_tasks() - before - running}
+        assert not {name for name in left if name.startswith("speech")}
+
+
+async def spoken(session: SpeechSession, *sentences: str) -> list[Event]:
+    """One turn."""
+    for sentence in sentences:
+        session.say(sentence)
+    session.end_turn()
+    return [event async for event in session.events()]
+
+
+async def collect(session: SpeechSession, events: list[Event]) -> None:
+    """Read a turn that fails; what came before is kept."""
+    async for event in session.events():
+        events.append(event)  # noqa: PERF401 - extend() would keep nothing of a turn that fails
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[str]:
+    """Something that takes TCP connections and says nothing."""
+    writers: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, writer: writers.append(writer), "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        for writer in writers:
+            writer.close()
+        server.close()
+
+
+def kinds(events: list[Event]) -> list[str]:
+    return [type(event).__name__ for event in events]
+
+
+def pcm(events: list[Event]) -> bytes:
+    return b"".join(event.pcm for event in events if isinstance(event, Audio))
+
+
+async def test_a_turn(in_front: InFront) -> None:
+    voice = Voice()
+    async with speaking(voice, in_front) as session:
+        events = await spoken(session, "Hello.", "Ça va ?")
+        assert kinds(events) == ["Begun", "Audio", "Audio", "Finished"] * 2
+        assert [event.sentence.text for event in events if isinstance(event, Begun)] == ["Hello.", "Ça va ?"]
+        assert pcm(events) == PCM * 4
+        assert events[-1] == Finished(events[-1].sentence, 0.4)
+    assert voice.asked == [["Hello.", "Ça va ?"]]
+    assert voice.requests[0] == {"text": "Hello.", "request_id": "0", "voice": "af_heart"}
+    assert voice.closes == 1
+
+
+async def test_a_session_is_kept_across_turns(in_front: InFront) -> None:
+    voice = Voice()
+    async with speaking(voice, in_front) as session:
+        for turn in ("One.", "Two.", "Three."):
+            assert pcm(await spoken(session, turn)) == PCM * 2
+    assert voice.asked == [["One.", "Two.", "Three."]]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+async def test_a_session_that_ended_between_turns_is_opened_again(in_front: InFront, pause: float) -> None:
+    voice = LeavesAfter(1)
+    async with speaking(voice, in_front) as session:
+        for turn in ("One.", "Two."):
+            assert pcm(await spoken(session, turn)) == PCM * 2
+            await asyncio.sleep(pause)  # with and without the loss being seen before the next turn
+    assert voice.texts == ["One.", "Two."]
+
+
+async def test_text_goes_out_while_audio_comes_in(in_front: InFront) -> None:
+    async with speaking(Voice(), in_front) as session:
+        session.say("One.")
+        events = session.events()
+        heard = [await anext(events), await anext(events)]
+        assert kinds(heard) == ["Begun", "Audio"]
+        session.say("Two.")  # as soon as the first audio is there
+        session.end_turn()
+        rest = [event async for event in events]
+        assert kinds(rest) == ["Audio", "Finished", "Begun", "Audio", "Audio", "Finished"]
+
+
+async def test_a_container_that_does_not_read_while_it_speaks_is_no_deadlock(in_front: InFront) -> None:
+    voice = Voice([bytes(65_536)] * 60)  # 4 MB for each sentence: more than all buffers on the way hold
+    texts = ["word " * 13_000 for _ in range(6)]  # and 64 kB each to it
+    async with speaking(voice, in_front) as session:
+        for text in texts:
+            session.say(text)
+        session.end_turn()
+        heard = 0
+        async for event in session.events():
+            if isinstance(event, Audio):
+                heard += len(event.pcm)
+                await asyncio.sleep(0)
+        assert heard == 6 * 60 * 65_536
+    assert voice.texts == texts
+
+
+async def test_odd_pieces_become_whole_samples(in_front: InFront) -> None:
+    pieces = [PCM[:4063], PCM[4063:4064], PCM[4064:5761], b"", PCM[5761:]]
+    async with speaking(Voice(pieces), in_front) as session:
+        events = await spoken(session, "Hello.")
+        assert pcm(events) == PCM
+        assert all(len(event.pcm) % 2 == 0 and event.pcm for event in events if isinstance(event, Audio))
+
+
+async def test_half_a_sample_does_not_shift_the_next_sentence(in_front: InFront) -> None:
+    async with speaking(Voice([PCM + b"!"]), in_front) as session:
+        assert pcm(await spoken(session, "One.", "Two.")) == PCM * 2
+
+
+async def test_audio_that_begins_like_json_stays_audio(in_front: InFront) -> None:
+    chunks = [b'{"type": "synthesis_complete"', b"{}x{", b'["type"]', b"{\xff}\x00"]
+    async with speaking(Voice(chunks), in_front) as session:
+        assert pcm(await spoken(session, "Hello.")) == b"".join(chunks)[:-1]  # 47 bytes: the last is half a sample
+
+
+async def test_control_in_binary_frames_and_in_two_parts_is_control(in_front: InFront) -> None:
+    half = len(COMPLETE) // 2
+    answers: list[list[str | bytes]] = [
+        [START, PCM, b'{"type":"synthesis_complete"}'],
+        [START, PCM, COMPLETE[:half], COMPLETE[half:]],
+        [START, '{"type":"progress","percent":50}', PCM, COMPLETE],
+    ]
+    for frames in answers:
+        async with speaking(Says(*frames), in_front) as session:
+            assert pcm(await spoken(session, "Hello.")) == PCM
+
+
+async def test_a_lost_session_is_opened_once_more_and_nothing_is_said_twice(in_front: InFront) -> None:
+    voice = DropsAfter(1)
+    async with speaking(voice, in_front) as session:
+        events = await spoken(session, "One.", "Two.", "Three.")
+        assert [event.sentence.text for event in events if isinstance(event, Begun)] == ["One.", "Two.", "Three."]
+        assert pcm(events) == PCM * 6
+    assert voice.asked[1] == ["Two.", "Three."]
+
+
+async def test_what_was_partly_heard_is_not_said_again_and_the_turn_ends_with_an_error(in_front: InFront) -> None:
+    voice = ClosesEarly(times=1)
+    async with speaking(voice, in_front) as session:
+        for sentence in ("One.", "Two."):
+            session.say(sentence)
+        session.end_turn()
+        events: list[Event] = []
+        with pytest.raises(SpeechError, match="ended the session before it had spoken everything"):
+            await collect(session, events)
+        assert [(event.sentence.text, event.complete) for event in events if isinstance(event, Finished)] == [
+            ("One.", False),
+            ("Two.", True),
+        ]
+        assert pcm(events) == PCM * 4
+        assert pcm(await spoken(session, "Next turn.")) == PCM * 2
+    assert voice.asked[1] == ["Two.", "Next turn."]
+
+
+async def test_a_container_that_closes_early_again_and_again_is_an_error_after_the_second_time(
+    in_front: InFront,
+) -> None:
+    voice = ClosesEarly()
+    async with speaking(voice, in_front) as session:
+        for sentence in ("One.", "Two.", "Three."):
+            session.say(sentence)
+        events: list[Event] = []
+        with pytest.raises(SpeechError, match="ended the session"):
+            await collect(session, events)  # though the turn is not ended: more text might come for a long time
+        assert pcm(events) == PCM * 4
+    assert [session[0] for session in voice.asked] == ["One.", "Two."]
+
+
+async def test_a_container_that_never_answers_is_an_error_in_time(in_front: InFront) -> None:
+    async with speaking(silent, in_front, answer_timeout_s=0.5) as session:
+        began = time.monotonic()
+        with pytest.raises(SpeechError, match=r"did not answer within 0\.5 s") as caught:
+            await spoken(session, "Hello.")
+        assert caught.value.code == "no_answer"
+        assert time.monotonic() - began < 10
+
+
+async def test_a_container_that_never_opens_its_socket_is_an_error_in_time(in_front: InFront) -> None:
+    async with asyncio.timeout(30), listening() as url:
+        in_front(url)
+        session = SpeechSession.to("voice", "us-west-2", answer_timeout_s=0.5)
+        with pytest.raises(SpeechError, match=r"did not answer|refused"):
+            await spoken(session, "Hello.")
+        await session.close()
+
+
+async def test_silence_after_the_first_audio_is_an_error_and_the_audio_is_kept(in_front: InFront) -> None:
+    async with speaking(Says(START, PCM), in_front, answer_timeout_s=0.5) as session:
+        session.say("Hello.")
+        events: list[Event] = []
+        with pytest.raises(SpeechError, match="did not answer"):
+            await collect(session, events)
+        assert pcm(events) == PCM
+
+
+async def test_messages_that_mean_nothing_are_no_answer(in_front: InFront) -> None:
+    async with speaking(Chatters(), in_front, answer_timeout_s=0.5) as session:
+        with pytest.raises(SpeechError, match="did not answer"):
+            await spoken(session, "Hello.")
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"),
+    [
+        (["not json"], "a text that is not a JSON object: 'not json'"),
+        (["[1, 2]"], "a text that is not a JSON object"),
+        (['{"type":"error","request_id":"{id}","message":"no such voice","code":"invalid_voice"}'], "no such voice"),
+        ([START, PCM, '{"type":"synthesis_complete","request_id":"77"}'], "answered request '77', expected was '0'"),
+        ([START, COMPLETE, PCM], "9600 bytes of audio though nothing was asked|ended"),
+    ],
+)
+async def test_garbage_is_a_clear_error_and_the_next_turn_works(
+    in_front: InFront, frames: list[str | bytes], message: str
+) -> None:
+    voice = Says(*frames)
+    async with speaking(voice, in_front) as session:
+        session.say("Hello.")
+        with pytest.raises(SpeechError, match=message):
+            await collect(session, [])
+        voice.frames = (START, PCM, COMPLETE)
+        assert pcm(await spoken(session, "Next.")) == PCM
+
+
+async def test_an_endpoint_that_is_not_there_is_a_clear_error(in_front: InFront) -> None:
+    in_front("http://127.0.0.1:9")
+    for endpoint, message in (("voice", "refused the session"), ("other", "did not open a session")):
+        session = SpeechSession.to(endpoint, "us-west-2")
+        with pytest.raises(SpeechError, match=message):
+            await spoken(session, "Hello.")
+        await session.close()
+
+
+async def test_cancelling_stops_within_a_chunk_and_leaves_the_container(in_front: InFront) -> None:
+    voice = Endless()
+    async with speaking(voice, in_front) as session:
+        session.say("A very long story.")
+        session.say("And another one.")
+        heard = 0
+        async for event in session.events():
+            heard += isinstance(event, Audio)
+            if heard == 3:
+                await session.cancel()
+        assert heard == 3
+        async with asyncio.timeout(10):
+            await voice.left.wait()
+        assert voice.texts == ["A very long story."]
+
+
+async def test_after_a_cancel_nothing_old_is_spoken(in_front: InFront) -> None:
+    voice = Voice()
+    async with speaking(voice, in_front) as session:
+        session.say("Old.")
+        events = session.events()
+        await anext(events)
+        await session.cancel()
+        assert [event async for event in events] == []
+        new = await spoken(session, "New.")
+        assert {event.sentence.text for event in new} == {"New."}
+        assert pcm(new) == PCM * 2
+
+
+async def test_a_reader_that_is_cancelled_leaves_nothing_behind(in_front: InFront) -> None:
+    voice = Endless()
+    async with speaking(voice, in_front) as session:
+        session.say("A very long story.")
+        started = asyncio.Event()
+
+        async def listen() -> None:
+            async for _ in session.events():
+                started.set()
+
+        task = asyncio.create_task(listen())
+        await started.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await session.close()
+        async with asyncio.timeout(10):
+            await voice.left.wait()
+
+
+async def test_a_turn_without_sentences_opens_nothing(in_front: InFront) -> None:
+    voice = Voice()
+    async with speaking(voice, in_front) as session:
+        assert await spoken(session) == []
+    assert voice.asked == []
+
+
+async def test_a_session_can_be_opened_before_there_is_anything_to_say(in_front: InFront) -> None:
+    voice = Voice()
+    async with speaking(voice, in_front) as session:
+        session.open()
+        async with asyncio.timeout(20):
+            await voice.entered.wait()
+        assert pcm(await spoken(session, "Hello.")) == PCM * 2
+    assert voice.asked == [["Hello."]]
