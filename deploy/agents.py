@@ -1,0 +1,79 @@
+"""The agent's runtime as AgentCore sees it: is it ready, and does it answer?"""
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from deploy.cloud import Cloud
+from deploy.errors import DeployError
+
+__all__ = ["NotEmulatedError", "Turn", "ready", "turn"]
+
+_PROMPT = "Say hello in one short sentence."
+
+
+class NotEmulatedError(Exception):
+    """Raised in a rehearsal where nothing stands in for AgentCore's data plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one turn of the agent gave: how many events of each kind."""
+
+    events: dict[str, int]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {kind}" for kind, count in self.events.items()) or "no events"
+
+
+def ready(cloud: Cloud, runtime_id: str) -> str:
+    """Return the image that a runtime runs.
+
+    Raises:
+        DeployError: it is not ready.
+    """
+    found: dict[str, Any] = cloud.client("bedrock-agentcore-control").get_agent_runtime(agentRuntimeId=runtime_id)
+    if found["status"] != "READY":
+        raise DeployError(
+            f"The runtime {runtime_id} is {found['status']}: {found.get('failureReason', 'no reason given')}"
+        )
+    image: str = found["agentRuntimeArtifact"].get("containerConfiguration", {}).get("containerUri", "")
+    return image
+
+
+def turn(cloud: Cloud, arn: str) -> Turn:
+    """Have one turn with the agent.
+
+    Raises:
+        DeployError: it fails, or sends an error event.
+        NotEmulatedError: in a rehearsal, nobody stands in for it.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+    try:
+        answer = cloud.client("bedrock-agentcore").invoke_agent_runtime(
+            agentRuntimeArn=arn,
+            runtimeSessionId=f"smoke-{uuid.uuid4()}",  # 33 characters at least
+            contentType="application/json",
+            accept="text/event-stream",
+            payload=json.dumps({"prompt": _PROMPT}).encode(),
+        )
+        lines = answer["response"].read().decode().splitlines()
+    except (BotoCoreError, ClientError) as error:
+        status = getattr(error, "response", {}).get("ResponseMetadata", {}).get("HTTPStatusCode")
+        if cloud.rehearsal and status in (404, 500, 501):
+            raise NotEmulatedError(str(error)) from None
+        raise DeployError(f"The agent {arn} did not answer: {error}") from None
+    kinds: dict[str, int] = {}
+    for line in lines:
+        if not line.startswith("data:"):
+            continue
+        event = json.loads(line.removeprefix("data:"))
+        kind = str(event.get("type", "event")) if isinstance(event, dict) else "event"
+        if kind == "error":
+            raise DeployError(f"The agent answered with an error: {line.removeprefix('data:').strip()}")
+        kinds[kind] = kinds.get(kind, 0) + 1
+    if not kinds:
+        raise DeployError(f"The agent {arn} answered with no event: {lines[:3]}")
+    return Turn(kinds)

@@ -1,0 +1,91 @@
+"""What both console scripts share: how they ask, answer, and end."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from deploy import leftovers
+from deploy.cloud import Cloud
+from deploy.errors import DeployError
+from deploy.node import NodeMissingError
+from deploy.outputs import OutputsError
+from deploy.prices import dollars
+from deploy.settings import Settings, SettingsError
+from deploy.synthesis import SynthesisError
+from deploy.workflow import Deployment
+
+__all__ = ["LEFT_RUNNING", "NOT_CONFIRMED", "Region", "Yes", "agreed", "connected", "run", "say"]
+
+NOT_CONFIRMED = 2
+LEFT_RUNNING = 3
+
+Region = Annotated[str | None, typer.Option(help="AWS region; else AWS_REGION or the profile's.", show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+_OURS = (DeployError, NodeMissingError, OutputsError, SettingsError, SynthesisError)
+
+
+def say(text: str) -> None:
+    """Print one line at once: what follows may take minutes."""
+    print(text, flush=True)
+
+
+def run(app: typer.Typer) -> NoReturn:
+    """Run a console script; what goes wrong is a sentence on standard error and exit status 1."""
+    try:
+        app()
+    except _OURS as error:
+        print(f"error: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nStopped. What CloudFormation has begun it goes on with; run the same command again.", file=sys.stderr)
+        sys.exit(130)
+    except Exception as error:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+        if not isinstance(error, BotoCoreError | ClientError):
+            raise
+        print(f"error: AWS refused: {error}", file=sys.stderr)
+    sys.exit(1)
+
+
+@contextlib.contextmanager
+def connected(region: str | None, settings: Settings | None = None) -> Iterator[Deployment]:
+    """Give the deployment in the account that the credentials lead to."""
+    with Cloud.connect(region) as cloud:
+        say(f"# {cloud.name}")
+        base = settings or Settings("0" * 12, cloud.region)
+        yield Deployment(cloud, base.changed(account=cloud.account, region=cloud.region), say)
+
+
+def agreed(question: str, yes: bool) -> None:
+    """Ask before money is spent or something is lost; without a terminal, only ``--yes`` is an answer."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        say(f"{question} Not confirmed: there is no terminal to ask at. Give --yes.")
+        raise typer.Exit(NOT_CONFIRMED)
+    if not typer.confirm(question):
+        raise typer.Exit(NOT_CONFIRMED)
+
+
+def show_leftovers(deployment: Deployment) -> list[leftovers.Leftover]:
+    """List what still costs something, with the sum."""
+    found = leftovers.find(deployment.cloud, deployment.settings, deployment.prices)
+    for leftover in found:
+        say(str(leftover))
+    if found:
+        unknown = any(leftover.monthly is None for leftover in found)
+        more = " and what has no known price" if unknown else ""
+        total = dollars(sum(leftover.monthly or 0 for leftover in found))
+        say(f"in all {total} a month{more}, prices of {deployment.prices.dated}")
+    else:
+        say("nothing left")
+    return found
+
+
+def template_paths(directory: Path) -> list[Path]:
+    """Return the templates in a folder."""
+    return sorted(directory.glob("*.template.json"))

@@ -1,0 +1,107 @@
+"""Build an image and push it to its repository, in the form that its service takes."""
+
+import base64
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from deploy import pins
+from deploy.cloud import Cloud
+from deploy.errors import DeployError
+from deploy.preflight import CUDA_LABEL, TORCH_LABEL
+from deploy.settings import AGENT_REPOSITORY, SPEECH_REPOSITORY
+
+__all__ = ["Recipe", "agent_recipe", "push", "speech_recipe"]
+
+_BUILD_LIMIT, _PUSH_LIMIT, _SHORT_LIMIT = 3600, 3600, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How an image is built."""
+
+    repository: str
+    dockerfile: Path
+    platform: str
+    arguments: Mapping[str, str]
+    labels: Mapping[str, str]
+
+
+def speech_recipe(engine: str) -> Recipe:
+    """Return how the speech image is built; its labels say which torch and CUDA it holds."""
+    folder = pins.root() / "container" / "kokoro"
+    held = pins.read(folder / f"requirements-{engine}.txt")
+    labels = {TORCH_LABEL: pins.version_of(held, "torch"), CUDA_LABEL: pins.cuda_of(held)}
+    return Recipe(
+        SPEECH_REPOSITORY,
+        folder / "Dockerfile",
+        "linux/amd64",
+        {"ENGINE": engine},
+        {name: value for name, value in labels.items() if value is not None},
+    )
+
+
+def agent_recipe() -> Recipe:
+    """Return how the agent's image is built."""
+    return Recipe(AGENT_REPOSITORY, pins.root() / "container" / "agent" / "Dockerfile", "linux/arm64", {}, {})
+
+
+def push(cloud: Cloud, recipe: Recipe) -> str:
+    """Build and push; returns the digest.
+
+    Raises:
+        DeployError: docker is missing or failed, or the registry has no image afterwards.
+    """
+    if not recipe.dockerfile.is_file():
+        raise DeployError(f"{recipe.dockerfile} does not exist.")
+    address = cloud.registry(recipe.repository)
+    tag = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")  # the repository takes no tag twice
+    build = ["buildx", "build", "--platform", recipe.platform, "--provenance=false", "--sbom=false"]
+    build += ["--output", "type=docker", "--file", str(recipe.dockerfile), "--tag", f"{address}:{tag}"]
+    build += [word for name, value in recipe.arguments.items() for word in ("--build-arg", f"{name}={value}")]
+    build += [word for name, value in recipe.labels.items() for word in ("--label", f"{name}={value}")]
+    _docker([*build, str(pins.root())], _BUILD_LIMIT)
+    registry = address.partition("/")[0]
+    token = cloud.client("ecr").get_authorization_token()["authorizationData"][0]["authorizationToken"]
+    user, _, password = base64.b64decode(token).decode().partition(":")
+    _docker(["login", "--username", user, "--password-stdin", registry], _SHORT_LIMIT, said=password)
+    try:
+        _docker(["push", f"{address}:{tag}"], _PUSH_LIMIT)
+    finally:
+        _docker(["logout", registry], _SHORT_LIMIT)
+    return _digest(cloud, recipe.repository, tag)
+
+
+def _digest(cloud: Cloud, repository: str, tag: str) -> str:
+    client = cloud.client("ecr")
+    try:
+        details = client.describe_images(repositoryName=repository, imageIds=[{"imageTag": tag}])["imageDetails"]
+    except client.exceptions.ImageNotFoundException:
+        raise DeployError(
+            f"docker pushed {repository}:{tag}, and the registry does not have it. Is it another account's?"
+        ) from None
+    digest: str = details[0]["imageDigest"]
+    return digest
+
+
+def _docker(arguments: Sequence[str], limit: float, said: str | None = None) -> None:
+    program = shutil.which(os.environ.get("DEPLOY_DOCKER", "docker"))
+    if program is None:
+        raise DeployError(
+            "docker is not on PATH: install Docker with buildx (or name a program that takes the same commands in "
+            "DEPLOY_DOCKER), or push an image by other means and give its digest with --image."
+        )
+    try:
+        status = subprocess.run([program, *arguments], input=said, text=True, check=False, timeout=limit).returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DeployError(f"docker {arguments[0]} did not end: {error}.") from None
+    if status:
+        hint = ""
+        if arguments[0] == "buildx" and "linux/arm64" in arguments:
+            hint = " Where the machine is no arm64, that needs QEMU: "
+            hint += "docker run --privileged --rm tonistiigi/binfmt --install arm64."
+        raise DeployError(f"docker {arguments[0]} failed with status {status}; what it said is above.{hint}")

@@ -1,0 +1,327 @@
+"""``speech-infra``: the speech endpoint, from nothing to verified and back."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deploy import endpoints, images, leftovers, outputs, preflight, push, stacks, synthesis, weights
+from deploy.console import (
+    LEFT_RUNNING,
+    NOT_CONFIRMED,
+    Region,
+    Yes,
+    agreed,
+    connected,
+    run,
+    say,
+    show_leftovers,
+    template_paths,
+)
+from deploy.errors import DeployError
+from deploy.monitoring import ERROR_METRICS, FIRST_AUDIO, NAMESPACE
+from deploy.prices import Prices, dollars
+from deploy.settings import ENDPOINT_STACK, FOUNDATION_STACK, SPEECH_REPOSITORY, VARIANT, Settings
+from deploy.workflow import Choices, Deployment
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="The speech endpoint on Amazon SageMaker AI: deploy it, look at it, take it away.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+image_app = typer.Typer(help="The container's image.", no_args_is_help=True)
+weights_app = typer.Typer(help="The weights in S3.", no_args_is_help=True)
+app.add_typer(image_app, name="image")
+app.add_typer(weights_app, name="weights")
+
+_DEFAULTS = Settings("0" * 12, "us-east-1")
+Endpoint = Annotated[str, typer.Option("--endpoint", help="Name of the endpoint.")]
+Instance = Annotated[str, typer.Option("--instance-type")]
+Instances = Annotated[int, typer.Option("--instances", min=1)]
+Ami = Annotated[str, typer.Option("--ami", help="InferenceAmiVersion: the GPU driver.")]
+Engine = Annotated[str, typer.Option("--engine", help="torch (GPU) or onnx (CPU).")]
+Digest = Annotated[str | None, typer.Option("--image", help="sha256:...; else the newest in the repository.")]
+Weights = Annotated[str, typer.Option("--weights", help="auto, image, or a version that 'weights push' has named.")]
+MaxInstances = Annotated[int | None, typer.Option("--max-instances", help="Autoscaling up to so many.")]
+Sessions = Annotated[
+    float | None, typer.Option("--sessions-per-instance", help="What autoscaling aims at: measure it first.")
+]
+Alarm = Annotated[
+    float | None, typer.Option("--first-audio-alarm-ms", help="Alarm above this 95th percentile: measure it first.")
+]
+Topic = Annotated[str | None, typer.Option("--alarm-topic", help="ARN of an SNS topic for alarms.")]
+Environment = Annotated[list[str] | None, typer.Option("--env", help="NAME=VALUE for the container; repeatable.")]
+
+
+def main() -> None:
+    """Run the console script."""
+    run(app)
+
+
+@app.command()
+def deploy(  # noqa: PLR0913, PLR0917
+    region: Region = None,
+    endpoint: Endpoint = _DEFAULTS.endpoint_name,
+    instance_type: Instance = _DEFAULTS.instance_type,
+    instances: Instances = 1,
+    ami: Ami = _DEFAULTS.ami,
+    engine: Engine = "torch",
+    image: Digest = None,
+    weights: Weights = "auto",
+    max_instances: MaxInstances = None,
+    sessions_per_instance: Sessions = None,
+    first_audio_alarm_ms: Alarm = None,
+    alarm_topic: Topic = None,
+    env: Environment = None,
+    yes: Yes = False,
+) -> None:
+    """Make or update the endpoint, then verify it. Costs money from then on; asks first."""
+    settings = _settings(
+        endpoint_name=endpoint,
+        instance_type=instance_type,
+        instances=instances,
+        ami=ami,
+        max_instances=max_instances,
+        sessions_per_instance=sessions_per_instance,
+        first_audio_alarm_ms=first_audio_alarm_ms,
+        alarm_topic=alarm_topic,
+        environment=_pairs(env or []),
+    )
+    with connected(region, settings) as deployment:
+        deployment.report(deployment.general_checks(engine))
+        say(deployment.cost())
+        agreed("Deploy?", yes)
+        deployment.foundation()
+        deployment.resolve(Choices(image, weights, engine))
+        deployment.endpoint()
+        say(f"Written: {outputs.default_path()}. Next: 'agent-infra deploy', or 'uv run pytest -m live'.")
+        say(
+            f"It costs {dollars(deployment.prices.hour(instance_type, instances))} an hour until 'speech-infra destroy'."
+        )
+
+
+@app.command()
+def verify(region: Region = None) -> None:
+    """See that the endpoint runs what was deployed, and have it speak a sentence."""
+    with connected(region) as deployment:
+        deployment.verify_endpoint()
+
+
+@app.command()
+def status(region: Region = None, minutes: Annotated[int, typer.Option(help="Metrics of the last ...")] = 60) -> None:
+    """Show the endpoint: configuration, instances, first audio, errors, cost so far."""
+    with connected(region) as deployment:
+        stack = stacks.find(deployment.cloud, ENDPOINT_STACK)
+        if stack is None:
+            say(f"{ENDPOINT_STACK}: not there")
+        else:
+            _show_endpoint(deployment, stack, minutes)
+        say(f"outputs     {deployment.write_outputs()}")
+
+
+@app.command()
+def destroy(region: Region = None, yes: Yes = False) -> None:
+    """Delete the endpoint and everything that costs by the hour; bucket and repositories stay."""
+    with connected(region) as deployment:
+        agreed(f"Delete the stack {ENDPOINT_STACK}?", yes)
+        deployment.destroy_endpoint()
+        say("What stays:")
+        if any(leftover.running for leftover in show_leftovers(deployment)):
+            raise typer.Exit(LEFT_RUNNING)
+        say("'speech-infra purge' deletes that too.")
+
+
+@app.command("leftovers")
+def list_leftovers(region: Region = None, endpoint: Endpoint = _DEFAULTS.endpoint_name) -> None:
+    """List what still costs something. Exit status 3 where something still runs."""
+    with connected(region, _settings(endpoint_name=endpoint)) as deployment:
+        if any(leftover.running for leftover in show_leftovers(deployment)):
+            raise typer.Exit(LEFT_RUNNING)
+
+
+@app.command()
+def purge(region: Region = None, endpoint: Endpoint = _DEFAULTS.endpoint_name, yes: Yes = False) -> None:
+    """Delete bucket, repositories and logs too. Shows only, unless confirmed; exit status 2 then."""
+    with connected(region, _settings(endpoint_name=endpoint)) as deployment:
+        found = show_leftovers(deployment)
+        if not found and stacks.find(deployment.cloud, FOUNDATION_STACK) is None:
+            return
+        if not any(leftover.running for leftover in found) and not yes:
+            _typed(deployment.settings.bucket)
+        for line in leftovers.purge(deployment.cloud, found):
+            say(line)
+
+
+@app.command()
+def cost(instance_type: Instance = _DEFAULTS.instance_type, instances: Instances = 1) -> None:
+    """Show what things cost. Needs no account."""
+    prices = Prices.load()
+    say(f"US dollars, us-east-1, prices of {prices.dated}; a file in DEPLOY_PRICES overrides them")
+    hour = prices.hour(instance_type, instances)
+    for name, hours in (("an hour", 1), ("a day", 24), ("a month", 730)):
+        say(f"endpoint, {instances} x {instance_type}, {name}: {dollars(None if hour is None else hour * hours)}")
+    for kind, price in prices.gigabyte_month.items():
+        say(f"{kind}, a gigabyte a month: {dollars(price)}")
+    say(f"agent, only while a session runs: {dollars(prices.agentcore['vcpu_hour'])} a vCPU hour")
+
+
+@app.command()
+def synth(
+    directory: Annotated[Path, typer.Argument(help="Where the templates go.")] = Path("cdk.out"),
+    region: Annotated[str, typer.Option()] = "us-east-1",
+    account: Annotated[str, typer.Option()] = "0" * 12,
+    endpoint: Endpoint = _DEFAULTS.endpoint_name,
+) -> None:
+    """Write the templates. Needs no account, no credentials, no network."""
+    settings = Settings(account, region, endpoint_name=endpoint)
+    for path in template_paths(synthesis.synthesise("speech", settings, directory)):
+        say(str(path))
+
+
+@app.command()
+def diff(region: Region = None, engine: Engine = "torch", image: Digest = None) -> None:
+    """Show what a deployment with the usual values would change."""
+    with connected(region) as deployment:
+        if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
+            digest = image or images.newest(deployment.cloud, SPEECH_REPOSITORY)
+            if digest is not None:
+                deployment.resolve(Choices(digest, "auto", engine))
+        deployment.diff("speech", ENDPOINT_STACK)
+
+
+@app.command("list")
+def list_images(region: Region = None) -> None:
+    """List the stacks, the newest image and the weights."""
+    with connected(region) as deployment:
+        for name in (FOUNDATION_STACK, ENDPOINT_STACK):
+            stack = stacks.find(deployment.cloud, name)
+            say(f"stack    {name}  {'not there' if stack is None else stack.status}")
+        if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
+            say(f"image    {images.newest(deployment.cloud, SPEECH_REPOSITORY) or 'none'}")
+            for manifest in weights.known(deployment.cloud, deployment.settings.bucket):
+                say(f"weights  {manifest.name}  {manifest.engine}  {manifest.size:,} bytes")
+
+
+@app.command()
+def doctor(
+    region: Region = None,
+    instance_type: Instance = _DEFAULTS.instance_type,
+    ami: Ami = _DEFAULTS.ami,
+    engine: Engine = "torch",
+) -> None:
+    """Look at everything that a deployment needs, and change nothing."""
+    with connected(region, _settings(instance_type=instance_type, ami=ami)) as deployment:
+        checks = deployment.general_checks(engine)
+        if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
+            digest = images.newest(deployment.cloud, SPEECH_REPOSITORY)
+            if digest is not None:
+                checks += preflight.speech_image(images.inspect(deployment.cloud, SPEECH_REPOSITORY, digest))
+        deployment.report(checks)
+
+
+@image_app.command("push")
+def push_image(region: Region = None, engine: Engine = "torch") -> None:
+    """Build the image with docker and push it; 'deploy' then takes it."""
+    with connected(region) as deployment:
+        deployment.foundation()
+        say(push.push(deployment.cloud, push.speech_recipe(engine)))
+
+
+@weights_app.command("push")
+def push_weights(
+    folder: Annotated[Path | None, typer.Argument(help="Folder; else the weights of the packages.")] = None,
+    region: Region = None,
+    engine: Engine = "torch",
+    hub: Annotated[bool, typer.Option("--hub", help="Fetch the fp32 weights from the Hugging Face hub.")] = False,
+) -> None:
+    """Upload weights, with the SHA-256 of each file, and skip what is there; 'deploy' then takes them."""
+    if folder is not None and hub:
+        raise DeployError("Give a folder or --hub, not both.")
+    files = weights.folder(folder) if folder is not None else weights.packaged(engine, "hub" if hub else "auto")
+    with connected(region) as deployment:
+        deployment.foundation()
+        for line in weights.push(deployment.cloud, deployment.settings.bucket, files):
+            say(line)
+
+
+def _settings(**values: object) -> Settings:
+    return _DEFAULTS.changed(**values)
+
+
+def _pairs(words: list[str]) -> tuple[tuple[str, str], ...]:
+    pairs = [word.partition("=") for word in words]
+    wrong = [name for name, equals, _ in pairs if not equals or not name]
+    if wrong:
+        raise DeployError(f"--env {wrong[0]}: NAME=VALUE is expected.")
+    return tuple((name, value) for name, _, value in pairs)
+
+
+def _typed(bucket: str) -> None:
+    import sys  # noqa: PLC0415
+
+    if not sys.stdin.isatty():
+        say("Nothing was deleted: that was only shown. Give --yes to delete all of it.")
+        raise typer.Exit(NOT_CONFIRMED)
+    if typer.prompt(f"This cannot be undone. Type the bucket's name ({bucket}) to delete all of it") != bucket:
+        say("Nothing was deleted.")
+        raise typer.Exit(NOT_CONFIRMED)
+
+
+def _show_endpoint(deployment: Deployment, stack: stacks.Stack, minutes: int) -> None:
+    say(f"stack       {ENDPOINT_STACK}  {stack.status} {stack.reason}".rstrip())
+    name = stack.outputs.get("EndpointName", "")
+    running = endpoints.describe(deployment.cloud, name) if name else None
+    if running is None:
+        say(f"endpoint    {name or '?'}: not there")
+        return
+    say(f"endpoint    {name}  {running.status} {running.reason}".rstrip())
+    say(f"config      {running.config}")
+    if running.config != stack.outputs.get("EndpointConfigName"):
+        say(f"            NOT the deployed one ({stack.outputs.get('EndpointConfigName')}): the update was rolled back")
+    say(f"variant     {VARIANT}  {running.instances} of {running.desired} x {running.instance_type}")
+    say(f"image       {running.image or 'not known'}")
+    for label, value in _metrics(deployment, name, minutes):
+        say(f"{label:<11} {value}")
+    hour = deployment.prices.hour(running.instance_type, max(running.instances, 1))
+    spent = None if hour is None else hour * running.hours
+    say(f"cost        {dollars(hour)} an hour, {dollars(spent)} in the {running.hours:.1f} hours since its creation")
+
+
+def _metrics(deployment: Deployment, endpoint: str, minutes: int) -> list[tuple[str, str]]:
+    """Return first audio and errors of the last minutes, as CloudWatch has them."""
+    now = datetime.now(UTC)
+    dimensions = [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": VARIANT}]
+    wanted = [(FIRST_AUDIO, statistic) for statistic in ("p50", "p95")] + [(name, "Sum") for name in ERROR_METRICS]
+    wanted.append(("Invocations", "Sum"))
+    answer = deployment.cloud.client("cloudwatch").get_metric_data(
+        StartTime=now - timedelta(minutes=minutes),
+        EndTime=now,
+        MetricDataQueries=[
+            {
+                "Id": f"m{number}",
+                "MetricStat": {
+                    "Metric": {"Namespace": NAMESPACE, "MetricName": name, "Dimensions": dimensions},
+                    "Period": max(60, minutes * 60),
+                    "Stat": statistic,
+                },
+            }
+            for number, (name, statistic) in enumerate(wanted)
+        ],
+    )
+    values = {result["Id"]: sum(result["Values"]) for result in answer["MetricDataResults"] if result["Values"]}
+    lines = []
+    if "m0" in values:
+        lines.append(("first audio", f"p50 {values['m0'] / 1000:.0f} ms, p95 {values.get('m1', 0) / 1000:.0f} ms"))
+    else:
+        lines.append(("first audio", f"no sessions in the last {minutes} minutes"))
+    errors = ", ".join(f"{name} {values.get(f'm{number + 2}', 0):g}" for number, name in enumerate(ERROR_METRICS))
+    lines.append(("errors", errors))
+    return lines
+
+
+if __name__ == "__main__":
+    main()

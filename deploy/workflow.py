@@ -1,0 +1,251 @@
+"""The steps of the commands, in their order."""
+
+import contextlib
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy import cdk, endpoints, images, node, outputs, pins, preflight, push, smoke, stacks, synthesis, weights
+from deploy.cloud import Cloud
+from deploy.errors import DeployError
+from deploy.preflight import Check
+from deploy.prices import HOURS_A_MONTH, Prices, dollars
+from deploy.settings import (
+    AGENT_REPOSITORY,
+    AGENT_STACK,
+    ENDPOINT_STACK,
+    FOUNDATION_STACK,
+    SPEECH_REPOSITORY,
+    Settings,
+)
+
+__all__ = ["Choices", "Deployment"]
+
+Say = Callable[[str], None]
+_FLAGS = ("--exclusively", "--require-approval", "never", "--method=direct", "--progress", "events")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person may choose beside the settings."""
+
+    image: str | None = None
+    """Digest; None takes the newest in the repository, or builds one where there is none."""
+    weights: str = "auto"
+    """"auto" (the newest in the bucket, else those in the image), "image", or a version in the bucket."""
+    engine: str = "torch"
+
+
+class Deployment:
+    """One account and region with the settings of its stacks."""
+
+    def __init__(self, cloud: Cloud, settings: Settings, say: Say) -> None:
+        self.cloud = cloud
+        self.settings = settings
+        self.say = say
+        self.prices = Prices.load()
+
+    def cost(self) -> str:
+        """Return what the endpoint will cost."""
+        hour = self.prices.hour(self.settings.instance_type, self.settings.instances)
+        month = None if hour is None else hour * HOURS_A_MONTH
+        most = self.settings.max_instances
+        at_most = "" if most is None else f", up to {most} times that with autoscaling"
+        return (
+            f"{self.settings.instances} x {self.settings.instance_type}: {dollars(hour)} an hour, {dollars(month)} a month, "
+            f"from its creation to 'speech-infra destroy', used or not{at_most} (prices of {self.prices.dated}, us-east-1)"
+        )
+
+    # speech
+
+    def general_checks(self, engine: str) -> list[Check]:
+        """Look at what does not depend on anything that was deployed."""
+        allowed = self._quota()
+        held = pins.read(pins.root() / "container" / "kokoro" / f"requirements-{engine}.txt")
+        return [
+            preflight.node(node_version()),
+            Check("cdk", "ok", " ".join(cdk.command()[-1:])),
+            Check("account", "ok", self.cloud.name),
+            preflight.quota(self.settings.instance_type, self.settings.instances, allowed),
+            preflight.torch(pins.version_of(held, "torch")),
+            preflight.ami(self.settings, pins.cuda_of(held)),
+        ]
+
+    def foundation(self) -> None:
+        """Make bucket and repositories, or bring them up to date."""
+        assembly = self._assembly("speech")
+        stack = stacks.find(self.cloud, FOUNDATION_STACK)
+        if stack is not None and stack.usable:
+            if stacks.same_template(self.cloud, FOUNDATION_STACK, synthesis.template(assembly, FOUNDATION_STACK)):
+                self.say(f"{FOUNDATION_STACK}: as it should be")
+                return
+        cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], assembly)
+
+    def resolve(self, choices: Choices) -> None:
+        """Find image and weights, build and push the image where there is none, and look at both.
+
+        Raises:
+            DeployError: they would not run on SageMaker.
+        """
+        digest = choices.image or images.newest(self.cloud, SPEECH_REPOSITORY)
+        if digest is None:
+            self.say(f"{SPEECH_REPOSITORY} is empty: building the image ({choices.engine})")
+            digest = push.push(self.cloud, push.speech_recipe(choices.engine))
+        image = images.inspect(self.cloud, SPEECH_REPOSITORY, digest)
+        checks = preflight.speech_image(image)
+        checks.append(preflight.ami(self.settings, image.labels.get(preflight.CUDA_LABEL)))
+        model_data, check = self._weights(choices)
+        self.report([*checks, check])
+        self.settings = self.settings.changed(image_digest=digest, model_data=model_data)
+
+    def endpoint(self) -> None:
+        """Make or update the endpoint's stack, and see that the endpoint really runs it."""
+        cdk.run(["deploy", ENDPOINT_STACK, *_FLAGS], self._assembly("speech"))
+        self.verify_endpoint(self.cloud.registry(SPEECH_REPOSITORY) + f"@{self.settings.image_digest}")
+
+    def verify_endpoint(self, image: str | None = None) -> None:
+        """See that the endpoint runs the stack's configuration, and talk to it.
+
+        Raises:
+            DeployError: it does not.
+        """
+        stack = self.stack(ENDPOINT_STACK, "speech-infra deploy")
+        name = stack.outputs["EndpointName"]
+        self.say(f"{name}: waiting until it is in service (minutes, after a deployment)")
+        running = endpoints.wait(self.cloud, name, delay=0.5 if self.cloud.rehearsal else 15.0)
+        endpoints.confirm(running, stack.outputs["EndpointConfigName"], image)
+        self.say(f"{name}: InService with {running.config}")
+        self.say(f"{name}: {smoke.speak(self.cloud, name)}")
+        self.write_outputs()
+
+    def destroy_endpoint(self) -> None:
+        """Delete the endpoint's stack.
+
+        Raises:
+            DeployError: the agent's stack still uses it.
+        """
+        if stacks.find(self.cloud, AGENT_STACK) is not None:
+            raise DeployError(
+                f"The stack {AGENT_STACK} uses this endpoint: 'agent-infra destroy' first, then 'speech-infra destroy'."
+            )
+        self._destroy("speech", ENDPOINT_STACK)
+
+    # agent
+
+    def agent(self, image: str | None) -> None:
+        """Make or update the agent's stack.
+
+        Raises:
+            DeployError: there is no endpoint for it to speak through, or its image would not run.
+        """
+        speech = stacks.find(self.cloud, ENDPOINT_STACK)
+        if speech is None or not speech.usable:
+            state = "does not exist" if speech is None else f"is {speech.status}"
+            raise DeployError(
+                f"The stack {ENDPOINT_STACK} {state}, and the agent speaks through it: 'speech-infra deploy'."
+            )
+        digest = image or images.newest(self.cloud, AGENT_REPOSITORY)
+        if digest is None:
+            self.say(f"{AGENT_REPOSITORY} is empty: building the image")
+            digest = push.push(self.cloud, push.agent_recipe())
+        self.report(preflight.agent_image(images.inspect(self.cloud, AGENT_REPOSITORY, digest)))
+        self.settings = self.settings.changed(agent_digest=digest)
+        cdk.run(["deploy", AGENT_STACK, *_FLAGS], self._assembly("agent"))
+        self.write_outputs()
+
+    def destroy_agent(self) -> None:
+        """Delete the agent's stack."""
+        self._destroy("agent", AGENT_STACK)
+
+    # both
+
+    def diff(self, app: synthesis.App, stack: str) -> None:
+        """Show what a deployment would change."""
+        cdk.run(["diff", stack, "--exclusively", "--method=template"], self._assembly(app))
+
+    def write_outputs(self) -> Path:
+        """Write down what is deployed, for those who use it."""
+        speech, agent = (stacks.find(self.cloud, name) for name in (ENDPOINT_STACK, AGENT_STACK))
+        return outputs.save(
+            outputs.Outputs(
+                endpoint=None if speech is None else speech.outputs.get("EndpointName"),
+                region=self.cloud.region,
+                agent_runtime_arn=None if agent is None else agent.outputs.get("AgentRuntimeArn"),
+            )
+        )
+
+    def report(self, checks: list[Check]) -> None:
+        """Show verdicts.
+
+        Raises:
+            DeployError: one of them forbids to go on.
+        """
+        for check in checks:
+            self.say(str(check))
+        failed = [check.name for check in checks if check.level == "fail"]
+        if failed:
+            raise DeployError(f"Not deployed: {', '.join(failed)} (see above for each fix).")
+
+    def _weights(self, choices: Choices) -> tuple[str | None, Check]:
+        bucket = self.settings.bucket
+        known = [] if choices.weights == "image" else weights.known(self.cloud, bucket)
+        if choices.weights == "auto":
+            known = [manifest for manifest in known if manifest.engine == choices.engine]
+        elif choices.weights != "image":
+            known = [manifest for manifest in known if manifest.name == choices.weights]
+            if not known:
+                fix = "'speech-infra weights push' uploads some and says their name."
+                return None, Check("weights", "fail", f"no version {choices.weights} in s3://{bucket}", fix)
+        if not known:
+            return None, Check("weights", "ok", "those inside the image")
+        problems = weights.check(self.cloud, bucket, known[0])
+        if problems:
+            fix = "'speech-infra weights push' uploads what is missing."
+            return None, Check("weights", "fail", "; ".join(problems[:3]), fix)
+        return known[0].prefix, Check("weights", "ok", f"s3://{bucket}/{known[0].prefix}")
+
+    def _assembly(self, app: synthesis.App) -> Path:
+        return synthesis.assembly(app, self.settings, outputs.default_path().parent / "assemblies")
+
+    def _destroy(self, app: synthesis.App, name: str) -> None:
+        if stacks.find(self.cloud, name) is None:
+            self.say(f"{name}: not there")
+        else:
+            cdk.run(["destroy", name, "--exclusively", "--force"], self._assembly(app))
+        self.write_outputs()
+
+    def stack(self, name: str, made_by: str) -> stacks.Stack:
+        """Return a stack that is in order.
+
+        Raises:
+            DeployError: it is not there, or not in order.
+        """
+        stack = stacks.find(self.cloud, name)
+        if stack is None:
+            raise DeployError(f"There is no stack {name} in {self.cloud.name}: '{made_by}' makes it.")
+        if not stack.usable:
+            raise DeployError(f"The stack {name} is {stack.status} {stack.reason}: '{made_by}' again, or destroy it.")
+        return stack
+
+    def _quota(self) -> float | None:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+        name = f"{self.settings.instance_type} for endpoint usage"
+        with contextlib.suppress(BotoCoreError, ClientError):
+            for page in (
+                self.cloud.client("service-quotas")
+                .get_paginator("list_service_quotas")
+                .paginate(ServiceCode="sagemaker")
+            ):
+                for quota in page["Quotas"]:
+                    if quota["QuotaName"] == name:
+                        return float(quota["Value"])
+        return None
+
+
+def node_version() -> str:
+    """Return what the Node of this package says it is."""
+    return subprocess.run(
+        [str(node.node()), "--version"], capture_output=True, text=True, check=False, timeout=60
+    ).stdout.strip()
