@@ -16,6 +16,7 @@ class Container:
     caught_by   id of the check whose fault it has; None for a good container, which no check may fail
     profile     the protocol that it speaks, by name or as a TOML file, and so the checks that it is judged by
     stands_for  one line: the mistake as people make it, with the public report that it stands for
+    cause       what the first cause that its check names has to say; empty for a good container
     blocks      whether not even a good request is answered, so that CT0 fails as well
     """
 
@@ -25,4 +26,5 @@ class Container:
     caught_by: str | None
     profile: str
     stands_for: str
+    cause: str = ""
     blocks: bool = False

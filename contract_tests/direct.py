@@ -34,6 +34,8 @@ class DirectSession(Session):
         """HTTP status of the answer to the upgrade, 101 if it was accepted, None if there was none."""
         self.compressed = False
         """Whether permessage-deflate was agreed on."""
+        self.server = ""
+        """What the answer to the upgrade calls the server, for example ``uvicorn`` or ``hypercorn-h11``."""
 
     @property
     def refused(self) -> bool:
@@ -67,6 +69,8 @@ class DirectSession(Session):
             return session
         session.status = 101
         session.compressed = bool(session._socket.protocol.extensions)
+        if session._socket.response is not None:
+            session.server = session._socket.response.headers.get("Server", "")
         session.note("HTTP 101" + (", with permessage-deflate" if session.compressed else ""))
         session._reader = asyncio.create_task(session._take(session._socket))
         return session

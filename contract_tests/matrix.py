@@ -49,6 +49,8 @@ class Matrix:
             for check_id, verdict in failures.items():
                 if check_id != container.caught_by:
                     yield f"{container.name}: {check_id} fails too\n{render(verdict)}"
+                elif container.cause not in " ".join(verdict.worst.causes[:1]):
+                    yield f"{container.name}: not the right cause first: {verdict.worst.causes}"
 
     def lines(self) -> Iterator[str]:
         """Yield the table: a row for each container, a column for each check."""

@@ -1,5 +1,7 @@
 """CT0: the request that the profile calls good is answered. Everything else is measured against it."""
 
+import re
+
 from contract_tests.answer import Answer
 from contract_tests.bench import Baseline, Bench
 from contract_tests.check import Check, Outcome
@@ -11,6 +13,9 @@ from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed,
 
 __all__ = ["GoodRequest", "measure"]
 
+_OWN_TROUBLE = re.compile(
+    r"\b(not|no|un)\s?(loaded|initiali[sz]ed|ready|available)|load|internal|CUDA|model\b", re.IGNORECASE
+)
 _DEFAULT_PATH = "invocations-bidirectional-stream"
 
 
@@ -89,6 +94,8 @@ def _unanswered(profile: Profile, answer: Answer) -> Finding:
     if answer.outcome == "error":
         observed = f"the container answers it with an error: {answer.error}"
         cause = "The profile's request is not what this container calls a good one."
+        if _OWN_TROUBLE.search(str(answer.error)):
+            cause = "The container says itself what is missing: the model is not loaded, or fails on every request."
     elif answer.parts and isinstance(outcome, Silence):
         last = answer.controls[-1] if answer.controls else f"{len(answer.parts[-1].data)} bytes of audio"
         observed = f"{len(answer.parts)} parts came, but none of them was recognised as the end; the last one: {last}"

@@ -1,5 +1,6 @@
 """CT6: every WebSocket Ping is answered, also while the container is at work."""
 
+import asyncio
 from dataclasses import replace
 
 from contract_tests.bench import Bench
@@ -15,6 +16,11 @@ _WATCH_S = 2.0
 _PROMPT_S = 1.0
 _GRACE_S = 2.0
 _NEVER_CUT = 1000
+_LOOP_BLOCKED = "Synthesis runs on the event loop: nothing else, not even the library's Pong, gets a turn."
+_NOBODY_READS = (
+    "Nobody reads while the container works: the library answers Pings only while the application reads (aiohttp), or "
+    "while its queue has room."
+)
 _READER = Fix(
     "Keep one task that does nothing but read the socket, and another one that works; hold the "
     "backlog in a queue of your own.",
@@ -42,18 +48,34 @@ class PongWhileBusy(Check):
 
 async def _watch(bench: Bench) -> Outcome:
     async with bench.client(), bench.connect() as conversation:
+        health = asyncio.create_task(_slowest_ping(bench))
         await conversation.ask("pinged", bench.profile.request.long_text)
         while conversation.session.now < _WATCH_S and conversation.session.over is None:
             await conversation.session.receive(_WATCH_S - conversation.session.now)
         # a Ping at the very end still has its time
         await conversation.session.receive(_PROMPT_S)
+        health.cancel()
+        await asyncio.wait([health])
+        free = not health.cancelled() and health.exception() is None and health.result() < _PROMPT_S
         trace = bench.trace(conversation)
-        finding = not_applicable("there is no trace of this session") if trace is None else _judge(trace)
+        finding = not_applicable("there is no trace of this session") if trace is None else _judge(trace, free=free)
         closing = await bench.closing(conversation)
     return finding, closing, bench.log(conversation)
 
 
-def _judge(trace: SessionTrace) -> Finding:
+async def _slowest_ping(bench: Bench) -> float:
+    """Ask /ping until cancelled; return how long the slowest answer took: whether the event loop is free."""
+    slowest = 0.0
+    try:
+        while True:
+            slowest = max(slowest, (await bench.ping(timeout=_GRACE_S)).seconds)
+            await asyncio.sleep(_PING_EVERY_S)
+    except asyncio.CancelledError:
+        return slowest
+
+
+def _judge(trace: SessionTrace, *, free: bool) -> Finding:
+    """Judge the Pongs. ``free``: whether /ping was fast meanwhile, so that it cannot be the event loop."""
     entries = [entry for entry in trace.entries if entry.hop == "container"]
     end = entries[-1].at if entries else 0.0
     pings = [entry.at for entry in entries if entry.kind == "ping" and entry.direction == "out"]
@@ -65,10 +87,9 @@ def _judge(trace: SessionTrace) -> Finding:
     missing = [at for at, wait in zip(judged, waits, strict=True) if wait is None and at <= end - _GRACE_S]
     late = max((wait for wait in waits if wait is not None), default=0.0)
     sent = f"a Ping every {_PING_EVERY_S:g} s while the container answers a long request"
-    causes = (
-        "Synthesis runs on the event loop: nothing else, not even the library's Pong, gets a turn.",
-        "The library answers Pings only while the application reads (aiohttp), or while its queue has room.",
-    )
+    causes = (_LOOP_BLOCKED, _NOBODY_READS)
+    if free:
+        causes = (_NOBODY_READS, _LOOP_BLOCKED)
     if missing or late > _GRACE_S:
         observed = f"no Pong to {len(missing)} of {len(judged)} Pings" if missing else f"a Pong took {late:.1f} s"
         return failed(

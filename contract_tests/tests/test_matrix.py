@@ -67,3 +67,14 @@ def test_a_cell_that_is_wrong_is_a_problem(caught_by: str | None, failing: set[s
     problems = list(Matrix([(container(caught_by), row)], 1.0).problems())
     assert len(problems) == (0 if problem is None else 1)
     assert problem is None or problem in problems[0]
+
+
+@pytest.mark.parametrize(("cause", "problems"), [("queue of the module", 0), ("no such thing", 1)])
+def test_the_wrong_cause_first_is_a_problem(cause: str, problems: int) -> None:
+    finding = failed(sent="a", expected="b", observed="c", causes=["a queue of the module", "no such thing"])
+    row = [replace(verdict("CT1", fails=True), behaviour=finding)]
+    assert len(list(Matrix([(replace(container("CT1"), cause=cause), row)], 1.0).problems())) == problems
+
+
+def test_every_broken_container_names_its_cause() -> None:
+    assert all(each.cause for each in broken.CONTAINERS)

@@ -1,0 +1,1 @@
+"""The linter: what the source of a container shows without running it."""
