@@ -113,8 +113,8 @@ def _log(cloud: Cloud, name: str) -> str:
 
     group = log_group(name)
     none = (
-        f"There is no log in {group}: a container that ends before its first line, and a CUDA version that does not fit "
-        "the driver, look like that."
+        f"There is no log in {group}: a container that ends before its first line, and a CUDA version that does not "
+        "fit the driver, look like that."
     )
     client = cloud.client("logs")
     try:

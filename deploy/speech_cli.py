@@ -63,7 +63,7 @@ def main() -> None:
 
 
 @app.command()
-def deploy(  # noqa: PLR0913, PLR0917
+def deploy(
     region: Region = None,
     endpoint: Endpoint = _DEFAULTS.endpoint_name,
     instance_type: Instance = _DEFAULTS.instance_type,
@@ -99,9 +99,8 @@ def deploy(  # noqa: PLR0913, PLR0917
         deployment.resolve(Choices(image, weights, engine))
         deployment.endpoint()
         say(f"Written: {outputs.default_path()}. Next: 'agent-infra deploy', or 'uv run pytest -m live'.")
-        say(
-            f"It costs {dollars(deployment.prices.hour(instance_type, instances))} an hour until 'speech-infra destroy'."
-        )
+        hour = deployment.prices.hour(instance_type, instances)
+        say(f"It costs {dollars(hour)} an hour until 'speech-infra destroy'.")
 
 
 @app.command()

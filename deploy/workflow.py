@@ -53,8 +53,9 @@ class Deployment:
         most = self.settings.max_instances
         at_most = "" if most is None else f", up to {most} times that with autoscaling"
         return (
-            f"{self.settings.instances} x {self.settings.instance_type}: {dollars(hour)} an hour, {dollars(month)} a month, "
-            f"from its creation to 'speech-infra destroy', used or not{at_most} (prices of {self.prices.dated}, us-east-1)"
+            f"{self.settings.instances} x {self.settings.instance_type}: {dollars(hour)} an hour, {dollars(month)} a "
+            f"month, from its creation to 'speech-infra destroy', used or not{at_most} (prices of {self.prices.dated}, "
+            "us-east-1)"
         )
 
     # speech
@@ -76,11 +77,11 @@ class Deployment:
         """Make bucket and repositories, or bring them up to date."""
         assembly = self._assembly("speech")
         stack = stacks.find(self.cloud, FOUNDATION_STACK)
-        if stack is not None and stack.usable:
-            if stacks.same_template(self.cloud, FOUNDATION_STACK, synthesis.template(assembly, FOUNDATION_STACK)):
-                self.say(f"{FOUNDATION_STACK}: as it should be")
-                return
-        cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], assembly)
+        wanted = synthesis.template(assembly, FOUNDATION_STACK)
+        if stack is not None and stack.usable and stacks.same_template(self.cloud, FOUNDATION_STACK, wanted):
+            self.say(f"{FOUNDATION_STACK}: as it should be")
+        else:
+            cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], assembly)
 
     def resolve(self, choices: Choices) -> None:
         """Find image and weights, build and push the image where there is none, and look at both.
