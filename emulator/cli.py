@@ -12,6 +12,8 @@ from pathlib import Path
 from types import FrameType
 
 from emulator import facts
+from emulator.agentcore.command import add_options, agent_banner, script_of, serving_agent
+from emulator.agentcore.start import AgentStartError
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
 from emulator.fidelity import fidelity_page
@@ -102,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     modes.add_argument("--lenient", action="store_true", help="no limit on accepting the WebSocket")
     up.add_argument("--record", type=Path, metavar="DIR", help="write every session to DIR/REQUEST-ID.ndjson")
+    add_options(up.add_argument_group("agent", "what stands in for AgentCore and Bedrock"))
     _add_faults(up.add_argument_group("faults", "what is to go wrong in every session (docs/faults.md)"))
     _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
@@ -165,17 +168,18 @@ def _up(options: argparse.Namespace) -> int:
                 switches=_chosen(options),
                 host=options.host,
                 port=options.port,
-                http_port=options.http_port,
+                http_port=0 if options.http_port is None and options.agent is not None else options.http_port,
                 local_images=dict(map(_local_image, options.local_image)),
                 state_directory=options.state_dir,
                 listener=_listener(options.log, options.record),
                 faults=faults,
                 fault_seed=options.fault_seed,
+                bedrock_script=script_of(options),
             )
             if faults is not None:
                 print(f"Faults in every session: {faults} (seed {options.fault_seed})")
-            asyncio.run(_serve(server, options.endpoint))
-    except (ValueError, StateDirectoryError, PortInUseError, TargetError) as error:
+            asyncio.run(_serve(server, options))
+    except (ValueError, StateDirectoryError, PortInUseError, TargetError, AgentStartError) as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -210,18 +214,19 @@ def _local_image(given: str) -> tuple[str, str]:
     return image, command
 
 
-async def _serve(server: Server, endpoint: str) -> None:
+async def _serve(server: Server, options: argparse.Namespace) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    async with server:
-        print(_banner(server, endpoint), flush=True)
+    async with serving_agent(server, options, stopping) as arn:
+        if not stopping.is_set():
+            print(_banner(server, options.endpoint, arn), flush=True)
         await stopping.wait()
         print("\nStopping: open sessions are ended with an exception event.", flush=True)
 
 
-def _banner(server: Server, endpoint: str) -> str:
+def _banner(server: Server, endpoint: str, agent: str | None) -> str:
     variables = server.certificates.environment(server.url)
     exports = "\n".join(f"  export {name}={value}" for name, value in variables.items())
     first = f"Endpoint {endpoint} is served" if endpoint in server.registry else "The control plane is served"
@@ -233,6 +238,7 @@ def _banner(server: Server, endpoint: str) -> str:
         f"an SDK that does not trust the CA seems to hang for 15 s):\n{exports}\n\n"
         f"A client to paste (pip install 'aws-sdk-sagemaker-runtime-http2[awscrt]'):\n\n"
         f"{_SNIPPET.format(endpoint=endpoint)}\n"
+        f"{agent_banner(server, agent)}"
         "Ctrl-C stops the emulator."
     )
 

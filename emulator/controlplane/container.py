@@ -7,7 +7,7 @@ import shlex
 import signal
 import socket
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, override
 
@@ -60,17 +60,24 @@ class Container(Protocol):
 class LocalCommand(Container):
     """A command on this machine in the place of an image. It is taken to carry the label."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, port: int, heard: Callable[[str], None] | None = None
+    ) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self.bidirectional = True
         self.notes: list[str] = []
         self._process = process
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._heard = heard
         self._reading = asyncio.ensure_future(self._read())
 
     @classmethod
-    async def start(cls, command: str, spec: ContainerSpec) -> "LocalCommand":
+    async def start(
+        cls, command: str, spec: ContainerSpec, heard: Callable[[str], None] | None = None
+    ) -> "LocalCommand":
         """Run ``command``; ``{port}`` in it becomes the port to listen on, as does ``$SAGEMAKER_BIND_TO_PORT``.
+
+        ``heard`` gets each line that it writes.
 
         Raises:
             ContainerError: it cannot be run.
@@ -88,7 +95,7 @@ class LocalCommand(Container):
             )
         except (OSError, ValueError) as error:
             raise ContainerError(f"the local command for {spec.image} cannot be run: {command!r}: {error}") from error
-        return cls(process, port)
+        return cls(process, port, heard)
 
     @override
     async def exit_status(self) -> int | None:
@@ -141,10 +148,17 @@ class LocalCommand(Container):
         rest = b""
         while data := await self._process.stdout.read(4096):
             *lines, rest = (rest + data).split(b"\n")
-            self._lines.extend(line.decode("utf-8", "replace") for line in lines)
+            for line in lines:
+                self._keep(line)
             rest = rest[-4096:]
         if rest:
-            self._lines.append(rest.decode("utf-8", "replace"))
+            self._keep(rest)
+
+    def _keep(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace")
+        self._lines.append(text)
+        if self._heard is not None:
+            self._heard(text)
 
 
 def _free_port() -> int:

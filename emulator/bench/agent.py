@@ -1,0 +1,123 @@
+"""When an agent begins to speak: sentences handed over while the model writes (bidi), or the whole text (batch).
+
+``python -m emulator.bench.agent``: the same prompt in both modes, a scripted model at several token rates and times to
+the first token. First audio counts from ``agent_start``, on the client's clock and on the container's.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.config
+
+from emulator.bench.first_audio import Condition, Run, report, row_of, timed
+from emulator.bench.plot import bars
+from emulator.bench.stack import Stack, StackError, running
+
+_CONDITIONS = ("40:0", "40:0.5", "80:0.5", "20:0.5")
+_PROMPT = "Why should an agent speak before its answer is complete?"
+_MODES = ("bidi", "batch")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark; the exit status is 1 where a bidi answer was not heard before its text was complete."""
+    options = _parser().parse_args(arguments)
+    conditions = [Condition.parse(given) for given in options.condition or _CONDITIONS]
+    try:
+        with _stack(options, conditions) as stack:
+            runs = _measure(stack, conditions, options.runs)
+    except (StackError, ValueError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    print(report(runs, options.agent, options.target))
+    rows = [row_of(condition, mode, runs) for condition in conditions for mode in _MODES]
+    if options.json is not None:
+        options.json.write_text(json.dumps({"rows": rows, "runs": [run.as_json() for run in runs]}, indent=1) + "\n")
+    if options.plot is not None:
+        options.plot.write_text(bars([(f"{row['condition']} {row['mode']}", row["client"]["p50"]) for row in rows]))
+    late = [run for run in runs if run.mode == "bidi" and run.late]
+    for run in late:
+        print(
+            f"not early: {run.condition}, first audio at {run.container_ms:g} ms, text complete at {run.text_ms:g} ms"
+        )
+    return 1 if late else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m emulator.bench.agent", description=__doc__)
+    parser.add_argument("--agent", default="agent", help="as emulator up takes it (default: %(default)s)")
+    parser.add_argument(
+        "--target",
+        default="emulator.bench.speech:app",
+        help="the speech container: by default one that takes 50 ms + 0.03 s for each second of audio; or kokoro, …",
+    )
+    parser.add_argument("--runs", type=int, default=5, help="of each mode and condition (default: %(default)s)")
+    parser.add_argument(
+        "--condition",
+        action="append",
+        metavar="TPS:TTFT",
+        help=f"tokens per second and seconds to the first one (default: {', '.join(_CONDITIONS)})",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every run and the table")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG of the medians")
+    return parser
+
+
+@contextlib.contextmanager
+def _stack(options: argparse.Namespace, conditions: list[Condition]) -> Iterator[Stack]:
+    with tempfile.TemporaryDirectory() as state:
+        script = Path(state, "script.toml")
+        script.write_text(
+            "".join(
+                f"[[turn]]\nwhen = '\\[{each.mark}\\]'\n"
+                f"tokens_per_second = {each.tokens_per_second}\nfirst_token = {each.first_token}\n"
+                for each in conditions
+            )
+        )
+        arguments = ["--target", options.target, "--agent", options.agent, "--bedrock-script", str(script)]
+        print("starting emulator, speech container and agent …", file=sys.stderr)
+        with running(arguments, Path(state)) as stack:
+            yield stack
+
+
+def _measure(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
+    os.environ |= stack.environment
+    config = botocore.config.Config(retries={"total_max_attempts": 1}, read_timeout=120)
+    client = boto3.client("bedrock-agentcore", config=config)
+    runs = []
+    try:
+        for number in range(count + 1):  # the first round warms up
+            for condition in conditions if number else conditions[:1]:
+                for mode in _MODES if number % 2 else reversed(_MODES):
+                    print(f"\rround {number}/{count}: {condition}, {mode:<6}", end="", file=sys.stderr, flush=True)
+                    run = _ask(client, stack.arn, condition, mode)
+                    if number:
+                        runs.append(run)
+    finally:
+        client.close()
+    print(file=sys.stderr)
+    return runs
+
+
+def _ask(client: Any, arn: str, condition: Condition, mode: str) -> Run:
+    payload = {"prompt": f"{_PROMPT} [{condition.mark}]", "mode": mode}
+    response = client.invoke_agent_runtime(
+        agentRuntimeArn=arn,
+        payload=json.dumps(payload).encode(),
+        contentType="application/json",
+        accept="text/event-stream",
+    )
+    # the reader of botocore waits for as many bytes as it was asked for, and so would move the times
+    with contextlib.closing(response["response"]):
+        return timed(condition, mode, response["response"]._raw_stream.stream(65536))  # noqa: SLF001
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,156 @@
+"""One measured answer of an agent, and the table of many."""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from emulator.agentcore.sse import EventReader
+from emulator.bedrock.script import Turn
+
+__all__ = ["Condition", "Run", "report", "row_of", "timed"]
+
+_REFERENCE = (
+    "For comparison, published for AWS's sample (one run each, Claude Opus, a longer text): bidi 2.4x earlier than "
+    "batch locally, 3.5x on the deployed runtime."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How the scripted model writes."""
+
+    tokens_per_second: float
+    first_token: float
+
+    @classmethod
+    def parse(cls, given: str) -> "Condition":
+        """Read ``TPS:TTFT``.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        rate, separator, first = given.partition(":")
+        try:
+            condition = cls(float(rate), float(first))
+        except ValueError:
+            separator = ""
+        if not separator or condition.tokens_per_second <= 0 or condition.first_token < 0:
+            raise ValueError(f"condition {given!r}: expected is TPS:TTFT, tokens per second and seconds, as in 40:0.5")
+        return condition
+
+    @property
+    def mark(self) -> str:
+        """What selects it in the prompt."""
+        return f"{self.tokens_per_second:g} tokens per second after {self.first_token:g} s"
+
+    def __str__(self) -> str:
+        return f"{self.tokens_per_second:g} tok/s, TTFT {self.first_token:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One answer. Times in milliseconds from ``agent_start``."""
+
+    condition: Condition
+    mode: str
+    client_ms: float
+    """First audio on the client's clock."""
+    container_ms: float
+    """First audio on the container's clock (``t_ms``)."""
+    text_ms: float
+    """End of the text on the container's clock."""
+    done_ms: float
+    audio_bytes: int
+
+    @property
+    def late(self) -> bool:
+        """Whether the first audio did not precede the end of the text."""
+        return self.container_ms >= self.text_ms
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return asdict(self)
+
+
+def timed(
+    condition: Condition, mode: str, blocks: Iterable[bytes], clock: Callable[[], float] = time.perf_counter
+) -> Run:
+    """Read an agent's answer and note its times; ``blocks`` must come as they arrive.
+
+    Raises:
+        ValueError: the agent failed, or left out an event that is needed.
+    """
+    reader = EventReader()
+    arrived: dict[str, float] = {}
+    said: dict[str, float] = {}
+    audio = 0
+    for block in blocks:
+        now = clock()
+        for event in reader.feed(block):
+            kind = str(event.get("type", "error"))
+            if kind == "error":
+                raise ValueError(f"{condition}, {mode}: the agent answered with an error: {event}")
+            arrived.setdefault(kind, now)
+            said.setdefault(kind, float(event.get("t_ms", "nan")))
+            if kind == "audio_chunk":
+                audio += len(event.get("data") or event.get("audio") or "") * 3 // 4
+    reader.finish()
+    missing = [kind for kind in ("agent_start", "audio_chunk", "text_done", "done") if kind not in arrived]
+    if missing:
+        raise ValueError(f"{condition}, {mode}: the agent's answer has no {', '.join(missing)}")
+    return Run(
+        condition,
+        mode,
+        (arrived["audio_chunk"] - arrived["agent_start"]) * 1000,
+        said["audio_chunk"] - said["agent_start"],
+        said["text_done"] - said["agent_start"],
+        said["done"] - said["agent_start"],
+        audio,
+    )
+
+
+def row_of(condition: Condition, mode: str, runs: Iterable[Run]) -> dict[str, Any]:
+    """Return the figures of one mode under one condition."""
+    mine = [run for run in runs if (run.condition, run.mode) == (condition, mode)]
+    return {
+        "condition": str(condition),
+        "mode": mode,
+        "n": len(mine),
+        "client": _figures([run.client_ms for run in mine]),
+        "container": _figures([run.container_ms for run in mine]),
+        "text_ms": statistics.median(run.text_ms for run in mine),
+    }
+
+
+def _figures(values: list[float]) -> dict[str, float]:
+    p95 = statistics.quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+    return {"mean": statistics.fmean(values), "p50": statistics.median(values), "p95": p95}
+
+
+def report(runs: list[Run], agent: str, target: str) -> str:
+    """Return the table with its conditions."""
+    turn = Turn()
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; all on this machine"
+    lines = [
+        f"{machine}; agent: {agent}, speech: {target}",
+        f"the same prompt and text in both modes ({len(turn.text)} characters, {len(turn.pieces)} tokens)",
+        "first audio counts from agent_start; raw reader; one warm-up round, order of the modes alternating",
+        "",
+        "| model | mode | n | mean ms | p50 ms | p95 ms | container p50 ms | text complete ms | batch/bidi (p50) |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for condition in dict.fromkeys(run.condition for run in runs):
+        rows = {mode: row_of(condition, mode, runs) for mode in ("bidi", "batch")}
+        ratio = rows["batch"]["client"]["p50"] / rows["bidi"]["client"]["p50"]
+        for mode, row in rows.items():
+            client = row["client"]
+            lines.append(
+                f"| {condition} | {mode} | {row['n']} | {client['mean']:.0f} | {client['p50']:.0f} "
+                f"| {client['p95']:.0f} | {row['container']['p50']:.0f} | {row['text_ms']:.0f} "
+                f"| {f'{ratio:.2f}' if mode == 'batch' else ''} |"
+            )
+    return "\n".join([*lines, "", _REFERENCE])

@@ -1,0 +1,77 @@
+"""A small agent for the tests of what stands around one: the model's text in sentences, each with a little "audio".
+
+Its events are those of the agent of this repository. There is no speech container behind it.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import boto3
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+PCM = b"\x01\x00" * 2400  # 0.1 s
+
+
+def _deltas(prompt: str) -> Iterator[str]:
+    client = boto3.session.Session().client("bedrock-runtime")
+    messages = [{"role": "user", "content": [{"text": prompt}]}]
+    stream = client.converse_stream(modelId="anthropic.scripted", messages=messages)["stream"]
+    try:
+        for event in stream:
+            if "contentBlockDelta" in event:
+                yield event["contentBlockDelta"]["delta"]["text"]
+    finally:
+        stream.close()
+        client.close()
+
+
+async def _events(payload: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    yield {"type": "agent_start", "mode": payload["mode"], "endpoint": os.environ.get("SPEECH_ENDPOINT")}
+    if payload["prompt"] == "fail":
+        yield {"type": "error", "message": "as it was asked to"}
+        return
+    deltas = _deltas(payload["prompt"])
+    rest = ""
+    sentences = []
+    while (delta := await asyncio.to_thread(next, deltas, None)) is not None:
+        yield {"type": "text", "text": delta}
+        rest += delta
+        if rest.endswith("."):
+            sentences.append(rest)
+            rest = ""
+            if payload["mode"] == "bidi":
+                yield {"type": "audio_chunk", "data": base64.b64encode(PCM).decode()}
+    yield {"type": "text_done"}
+    if payload["mode"] == "batch":
+        for _ in sentences:
+            yield {"type": "audio_chunk", "data": base64.b64encode(PCM).decode()}
+    yield {"type": "done"}
+
+
+async def _invoke(request: Request) -> StreamingResponse:
+    payload = await request.json()
+
+    async def frames() -> AsyncIterator[str]:
+        began = time.monotonic()
+        seq = 0
+        async for event in _events(payload):
+            event |= {"seq": seq, "t_ms": round((time.monotonic() - began) * 1000, 1)}
+            yield f"data: {json.dumps(event)}\n\n"
+            seq += 1
+
+    return StreamingResponse(frames(), media_type="text/event-stream")
+
+
+async def _ping(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "Healthy", "time_of_last_update": 0})
+
+
+app = Starlette(routes=[Route("/invocations", _invoke, methods=["POST"]), Route("/ping", _ping)])

@@ -1,0 +1,80 @@
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulator.agentcore.start import AgentStartError, agent_command, agent_container
+from emulator.cli import main
+
+HEALTHY = (
+    "from http.server import *\nimport os, sys\n"
+    "class H(BaseHTTPRequestHandler):\n"
+    "    def do_GET(self):\n"
+    "        self.send_response(int(os.environ['ANSWER'])); self.end_headers()\n"
+    "print('I listen', flush=True)\n"
+    "HTTPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()\n"
+)
+
+
+def test_what_agent_stands_for() -> None:
+    assert agent_command("http://127.0.0.1:8080") is None
+    assert agent_command("my {port}") == "my {port}"
+    assert (agent_command("my.module:app") or "").split()[1:4] == ["-m", "uvicorn", "my.module:app"]
+    assert "-m container.agent serve" in (agent_command("agent") or "")
+    with pytest.raises(AgentStartError, match="expected one of"):
+        agent_command("my_agent.py")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> str:
+    (tmp_path / "agent.py").write_text(HEALTHY)
+    return f"{sys.executable} {tmp_path / 'agent.py'} {{port}}"
+
+
+async def test_an_agent_is_ready_when_its_ping_is_good_and_ends_with_the_block(command: str) -> None:
+    heard: list[str] = []
+    async with asyncio.timeout(30):
+        async with agent_container(command, {"ANSWER": "200"}, heard=heard.append) as url:
+            port = int(url.rpartition(":")[2])
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+        with pytest.raises(OSError, match=r"refused|failed"):
+            await asyncio.open_connection("127.0.0.1", port)
+    assert heard[0] == "I listen"
+
+
+async def test_an_agent_that_never_gets_healthy_is_one_clear_error(command: str) -> None:
+    with pytest.raises(AgentStartError, match=r"did not answer 200 within 0 s[\s\S]*command") as caught:
+        async with agent_container(command, {"ANSWER": "503"}, limit=0.0):
+            pass
+    assert "agent.py" in str(caught.value)
+
+
+async def test_an_agent_that_exits_says_its_last_words() -> None:
+    words = f"{sys.executable} -c \"raise SystemExit('I cannot {{port}}')\""
+    with pytest.raises(AgentStartError, match=r"exited with status 1[\s\S]*I cannot \d+"):
+        async with agent_container(words, {}):
+            pass
+
+
+async def test_a_command_that_is_not_there() -> None:
+    with pytest.raises(AgentStartError, match="cannot be run"):
+        async with agent_container("/no/such/program {port}", {}):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--agent", "agent.py"], "that is no agent"),
+        (["--agent", "no_such_module:app"], "The agent did not come up: it exited"),
+        (["--agent", "http://127.0.0.1:9", "--agent-name", "my-agent"], "no name of an agent"),
+        (["--bedrock-script", "no-such-file.toml"], "No such file"),
+    ],
+)
+def test_up_says_what_is_wrong(
+    arguments: list[str], error: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["up", "--port", "0", "--state-dir", str(tmp_path), *arguments]) == 2
+    assert error in capfd.readouterr().err
