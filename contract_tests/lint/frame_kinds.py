@@ -56,19 +56,31 @@ def _text_branch(handler: Handler) -> Iterator[tuple[ast.AST, str]]:
             continue
         for part in ast.walk(node.test):
             is_text = isinstance(part, ast.Attribute) and dotted(part).endswith("WSMsgType.TEXT")
-            if is_text and "aiohttp" in handler.sockets.values() and "BINARY" not in words:
+            if is_text and "aiohttp" in handler.sockets.values() and "BINARY" not in words and not _has_else(node):
                 yield part, "a branch for WSMsgType.TEXT, and none for WSMsgType.BINARY"
             if (
                 isinstance(part, ast.Call)
                 and called(part) == "isinstance"
                 and len(part.args) == 2
                 and dotted(part.args[1]) == "str"
-                and not node.orelse
+                and _is_last(handler, node)
                 and not names & {"bytes", "bytearray", "memoryview"}
                 and _is_message(handler, part.args[0])
                 and not _negated(node.test, part)
             ):
                 yield part, "a branch for str, and none for bytes"
+
+
+def _has_else(node: ast.If) -> bool:
+    """Tell whether an if/elif chain ends in an else."""
+    while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+        node = node.orelse[0]
+    return bool(node.orelse)
+
+
+def _is_last(handler: Handler, node: ast.If) -> bool:
+    """Tell whether nothing else is done with a message: no else, and nothing behind it in the receive loop."""
+    return not node.orelse and any(loop.body[-1] is node for loop in handler.loops())
 
 
 def _negated(test: ast.expr, part: ast.expr) -> bool:
