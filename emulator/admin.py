@@ -5,6 +5,7 @@ Only programs on this machine are let in, and no page of a browser that is not t
 """
 
 import asyncio
+import contextlib
 import ipaddress
 import json
 import logging
@@ -17,6 +18,7 @@ from emulator.dataplane import DataPlane
 from emulator.endpoint import Variant
 from emulator.exchange import Exchange, answer
 from emulator.fault_settings import FaultSettings
+from emulator.http2 import ClientGoneError
 from emulator.recording import lines_of
 from emulator.registry import Registry
 from emulator.started import PROCESS_FAULTS, NotStartedError, ProcessFault
@@ -92,6 +94,10 @@ class Admin:
 
     async def serve(self, exchange: Exchange) -> None:
         """Answer one request, whatever comes."""
+        with contextlib.suppress(ClientGoneError):
+            await self._serve(exchange)
+
+    async def _serve(self, exchange: Exchange) -> None:
         fields = dict(exchange.headers)
         try:
             why = refusal(exchange.peer, exchange.scheme, exchange.authority, fields)

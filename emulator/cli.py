@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,8 @@ from emulator import facts
 from emulator.agentcore.command import add_options, agent_banner, script_of, serving_agent
 from emulator.agentcore.start import AgentStartError
 from emulator.certificates import StateDirectoryError
-from emulator.endpoint import Endpoint
+from emulator.endpoint import Endpoint, Variant
+from emulator.faults_cli import add_commands
 from emulator.fidelity import fidelity_page
 from emulator.launch import TargetError, launched
 from emulator.recording import Recorder, Recording, RecordingError
@@ -79,6 +81,17 @@ def _parser() -> argparse.ArgumentParser:
         "--endpoint", default="local", metavar="NAME", help="endpoint name of --target (default: %(default)s)"
     )
     up.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME[@WEIGHT]=TARGET",
+        help="in the place of --target: a production variant of the endpoint, as in blue@9=http://127.0.0.1:8080. May "
+        "be given more than once",
+    )
+    up.add_argument(
+        "--variant-seed", type=int, default=0, metavar="N", help="the same seed, the same variants in the same order"
+    )
+    up.add_argument(
         "--local-image",
         action="append",
         default=[],
@@ -110,9 +123,13 @@ def _parser() -> argparse.ArgumentParser:
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.add_argument("--markdown", action="store_true", help="as the page docs/fidelity.md")
     table.set_defaults(run=_facts)
-    show = commands.add_parser("show", help="print a recorded session as a wire log")
-    show.set_defaults(run=_show)
-    show.add_argument("recording", type=Path, metavar="FILE")
+    add_commands(commands)
+    show = commands.add_parser("show", help="the same as 'trace show'")
+    trace = commands.add_parser("trace", help="look at recorded sessions")
+    inner = trace.add_subparsers(required=True, metavar="COMMAND")
+    for each in (show, inner.add_parser("show", help="print recorded sessions as wire logs")):
+        each.set_defaults(run=_show)
+        each.add_argument("recording", type=Path, metavar="FILE")
     again = commands.add_parser("replay", help="send a recorded session to another container and compare the answers")
     again.set_defaults(run=_replay)
     again.add_argument("recording", type=Path, metavar="FILE")
@@ -161,8 +178,13 @@ def _up(options: argparse.Namespace) -> int:
         with contextlib.ExitStack() as stack:
             endpoints = {}
             faults = Faults.parse(*options.fault) if options.fault else None
+            if options.target is not None and options.variant:
+                raise ValueError("--target and --variant: an endpoint has a container or variants, not both")
             if options.target is not None:
-                endpoints[options.endpoint] = Endpoint(stack.enter_context(_container(options)))
+                endpoints[options.endpoint] = Endpoint(stack.enter_context(_container(options.target, options.server)))
+            elif options.variant:
+                variants = [_variant(given, options.server, stack) for given in options.variant]
+                endpoints[options.endpoint] = Endpoint(variants=variants)
             server = Server(
                 endpoints,
                 switches=_chosen(options),
@@ -175,6 +197,7 @@ def _up(options: argparse.Namespace) -> int:
                 faults=faults,
                 fault_seed=options.fault_seed,
                 bedrock_script=script_of(options),
+                variant_seed=options.variant_seed,
             )
             if faults is not None:
                 print(f"Faults in every session: {faults} (seed {options.fault_seed})")
@@ -193,15 +216,25 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 @contextlib.contextmanager
-def _container(options: argparse.Namespace) -> Iterator[str]:
+def _container(given: str, server: str) -> Iterator[str]:
     """Give the address of the container, started where it does not run already."""
-    target = parse(options.target, options.server)
+    target = parse(given, server)
     if target.kind == "url":
         yield target.address  # dialled when a client comes; it may start later
         return
     print(f"Starting {target} …", flush=True)
     with launched(target, target.start_timeout, Path.cwd(), echo=True) as url:
         yield url
+
+
+def _variant(given: str, server: str, stack: contextlib.ExitStack) -> Variant:
+    """Read ``NAME[@WEIGHT]=TARGET``, and start the container where it does not run already."""
+    match = re.fullmatch(r"([^=@]+)(?:@([0-9.]+))?=(.+)", given)
+    if match is None:
+        raise ValueError(f"--variant {given!r}: expected is NAME[@WEIGHT]=TARGET, as in blue@9=http://127.0.0.1:8080")
+    weight = float(match[2] or 1)
+    Variant(match[1], "http://127.0.0.1", weight)  # says what is wrong before anything is started
+    return Variant(match[1], stack.enter_context(_container(match[3], server)), weight)
 
 
 def _local_image(given: str) -> tuple[str, str]:
@@ -260,13 +293,15 @@ def _listener(log: bool, record: Path | None) -> Callable[[SessionTrace, TraceEn
 
 def _show(options: argparse.Namespace) -> int:
     try:
-        recording = Recording.load(options.recording)
+        recordings = Recording.load_all(options.recording)
     except RecordingError as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
-    print(f"session {recording.request_id}, container path {recording.target}")
-    for entry in recording.entries:
-        print(entry)
+    for recording in recordings:
+        path = f", container path {recording.target}" if recording.target else ""
+        print(f"session {recording.request_id}{path}")
+        for entry in recording.entries:
+            print(entry)
     return 0
 
 

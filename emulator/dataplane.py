@@ -94,12 +94,12 @@ class DataPlane:
 
     def open_sessions(self) -> list[SessionTrace]:
         """Return the wire logs of the sessions that are open."""
-        return [run.trace for run in self._running]
+        return [run.trace for run in self._running if not run.ended]
 
     async def cut(self, request_id: str) -> bool:
         """End a session as at the end of its longest duration; False where none of that id is open."""
         for run in list(self._running):
-            if run.trace.request_id == request_id:
+            if run.trace.request_id == request_id and not run.ended:
                 run.trace.add("client", "out", "note", "fault: cut now: the longest duration is over")
                 await run.cut("The session was cut on demand, as at the end of its longest duration.")
                 return True
@@ -235,6 +235,11 @@ class _Run:
     async def stop(self, why: str) -> None:
         """End the session from the emulator's side."""
         await self._perform(self._session.service_failed(why))
+
+    @property
+    def ended(self) -> bool:
+        """Whether the session is over, though its connections may still be closing."""
+        return self._session.ended
 
     async def cut(self, why: str) -> None:
         """End the session as at the end of its longest duration."""

@@ -32,9 +32,7 @@ class FaultSettings:
         """
         self._put(None if faults is None else (faults, self._seed if seed is None else seed), endpoint)
 
-    def set_once(
-        self, faults: Faults, endpoint: str | None = None, seed: int | None = None, sessions: int = 1
-    ) -> None:
+    def set_once(self, faults: Faults, endpoint: str | None = None, seed: int | None = None, sessions: int = 1) -> None:
         """Let only the next sessions, so many, have these faults; then what was set before holds again."""
         if sessions < 1:
             raise FaultError(f"faults for the next {sessions} sessions: expected is 1 or more")

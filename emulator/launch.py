@@ -14,7 +14,7 @@ from typing import Any, NoReturn, override
 
 from emulator import facts, started
 from emulator.process import Process
-from emulator.target import Target
+from emulator.target import Target, parse
 
 __all__ = ["TargetError", "launched"]
 
@@ -46,15 +46,23 @@ class TargetError(Exception):
 
 
 @contextmanager
-def launched(target: Target, timeout: float, cwd: Path, *, echo: bool = False) -> Iterator[str]:
+def launched(
+    target: Target | str, timeout: float | None = None, cwd: Path | None = None, *, echo: bool = False
+) -> Iterator[str]:
     """Yield the base URL of the target once its ``/ping`` answers 200; afterwards everything started here is gone.
 
-    ``timeout`` is in seconds, ``cwd`` the directory whose modules can be imported; ``echo`` shows what a process of
-    ours writes. Inside, the process can be killed and frozen by its URL (:mod:`emulator.started`).
+    ``target`` as ``--target`` names it, ``timeout`` in seconds (by default by its kind), ``cwd`` the directory whose
+    modules can be imported (by default the current one); ``echo`` shows what a process of ours writes. Inside, the
+    process can be killed and frozen by its URL (:mod:`emulator.started`).
 
     Raises:
         TargetError: it did not come up in time.
+        TargetSyntaxError: the text names no target.
     """
+    if isinstance(target, str):
+        target = parse(target)
+    timeout = target.start_timeout if timeout is None else timeout
+    cwd = Path.cwd() if cwd is None else cwd
     if target.kind == "url":
         _wait(target, target.address, timeout)
         yield target.address

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from emulator import started
 from emulator.admin import Admin
 from emulator.agentcore.runtimes import AgentRuntimes
 from emulator.agentcore.service import AgentPlane
@@ -24,6 +25,7 @@ from emulator.http1.invoke import Invoker
 from emulator.http1.server import Http1Connections
 from emulator.http2 import Http2Connection
 from emulator.registry import Registry
+from emulator.started import ProcessFault
 from emulator.switches import Switches
 from emulator.trace import SessionTrace, TraceEntry
 from emulator.wire.faults import Faults
@@ -232,12 +234,39 @@ class Emulator:
         """Return the wire log of one session by its ``x-amzn-requestid``."""
         return next((trace for trace in self.traces if trace.request_id == request_id), None)
 
-    def set_faults(self, faults: Faults | None, *, endpoint: str | None = None, seed: int | None = None) -> None:
+    def set_faults(
+        self,
+        faults: Faults | None,
+        *,
+        endpoint: str | None = None,
+        seed: int | None = None,
+        sessions: int | None = None,
+    ) -> None:
         """Let new sessions, of one endpoint or of all that have no faults of their own, go wrong like this.
 
-        May be called from any thread; sessions that are open keep what they have. None takes the setting back.
+        May be called from any thread; sessions that are open keep what they have. None takes the setting back. With
+        ``sessions``, only the next ones, so many, are meant.
         """
-        self._server.faults.set(faults, endpoint, seed)
+        if sessions is None or faults is None:
+            self._server.faults.set(faults, endpoint, seed)
+        else:
+            self._server.faults.set_once(faults, endpoint, seed, sessions)
+
+    def cut(self, request_id: str) -> bool:
+        """End a session now, as at the end of its longest duration; False where none of that id is open."""
+        if self._loop is None:
+            return False
+        return asyncio.run_coroutine_threadsafe(self._server.data_plane.cut(request_id), self._loop).result()
+
+    def process_fault(self, endpoint: str, fault: ProcessFault, variant: str | None = None) -> None:
+        """Kill, freeze or resume the container of an endpoint, or let its /ping fail or heal. Any thread.
+
+        Raises:
+            LookupError: no such endpoint or variant, or (:exc:`NotStartedError`) it was not started by this process:
+                use :func:`emulator.launched` or ``create_endpoint``.
+        """
+        found = self._server.registry[endpoint]
+        started.apply(found.find(variant or found.variant).container, fault)
 
     def play_bedrock(self, script: Script) -> None:
         """Let the model of Bedrock Runtime answer new requests like this. May be called from any thread."""

@@ -32,6 +32,7 @@ _log = logging.getLogger("emulator.http2")
 _TCP_QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _MAX_CONNECTION_WINDOW = 2**31 - 1
 _DEFAULT_WINDOW = 65_535
+_FAREWELL = 0.5
 
 Handler = Callable[[Http2Stream], Awaitable[None]]
 
@@ -47,6 +48,7 @@ class Http2Connection(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
+        self._lost = asyncio.Event()
         self.peer = ""
         """Address of the client."""
         self.writable = asyncio.Event()
@@ -86,10 +88,7 @@ class Http2Connection(asyncio.Protocol):
         try:
             events = self.h2.receive_data(data)
         except ProtocolError as error:
-            _log.warning("client broke the HTTP/2 protocol: %s", error)
-            self.flush()  # carries the GOAWAY
-            self._transport.close()
-            self._lose_all(f"client broke the HTTP/2 protocol: {error}")
+            self._end(f"client broke the HTTP/2 protocol: {error}")  # the GOAWAY is ready
             return
         for event in events:
             self._take(event)
@@ -99,6 +98,7 @@ class Http2Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell all streams."""
+        self._lost.set()
         self._peers.discard(self)
         self.writable.set()
         self.changed.set()
@@ -143,6 +143,20 @@ class Http2Connection(asyncio.Protocol):
                 self.h2.close_connection()
             self.flush()
             self._transport.close()
+        if self._transport is not None:
+            # a loop that ends before would leave the socket open; an idle client need not answer a TLS close
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_FAREWELL):
+                    await self._lost.wait()
+            self._transport.abort()
+            await self._lost.wait()
+
+    def _end(self, why: str) -> None:
+        _log.warning("%s", why)
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+        self._lose_all(why)
 
     def _lose_all(self, why: str) -> None:
         for stream in self._streams.values():
@@ -160,7 +174,8 @@ class Http2Connection(asyncio.Protocol):
                     stream.feed_end()
             case StreamReset():
                 if (stream := self._stream(event.stream_id)) is not None:
-                    stream.lose(f"client reset the stream ({event.error_code!s})")
+                    who = "client reset the stream" if event.remote_reset else "client broke the HTTP/2 protocol"
+                    stream.lose(f"{who} ({event.error_code!s})")
                     self.changed.set()
             case WindowUpdated() | RemoteSettingsChanged():
                 self.changed.set()
