@@ -1,5 +1,6 @@
-"""The ASGI application: `/ping`, `/invocations` and the WebSocket, around a model that loads in the background."""
+"""The ASGI application: HTTP and WebSocket routes around a model that loads in the background."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -11,18 +12,28 @@ from starlette.websockets import WebSocket
 
 from container.kokoro.invocations import invoke
 from container.kokoro.model import Model
-from container.kokoro.session import Session
+from container.kokoro.sessions import Sessions
+from container.kokoro.settings import Settings
 from container.kokoro.speech import Speech
+from container.kokoro.telemetry import Telemetry
 
 WEBSOCKET_PATH = "/invocations-bidirectional-stream"
 
 
-def create_app(load: Callable[[], Speech], on_failure: Callable[[], None] = lambda: None) -> Starlette:
-    """Build the application. `load` runs in a thread once the server starts; `app.state.model` is its Model."""
-    model = Model(load)
+def create_app(
+    load: Callable[[], Speech], on_failure: Callable[[], None] = lambda: None, settings: Settings | None = None
+) -> Starlette:
+    """Build the application. `load` runs in a thread once the server starts.
+
+    `app.state` has its `model` (Model), `sessions` (Sessions), `telemetry` (Telemetry), and the `loop` once it runs.
+    """
+    settings = settings or Settings()
+    model, telemetry = Model(load), Telemetry()
+    sessions = Sessions(model, settings, telemetry)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        app.state.loop = asyncio.get_running_loop()
         model.start(on_failure)
         yield
         model.stop()
@@ -33,16 +44,26 @@ def create_app(load: Callable[[], Speech], on_failure: Callable[[], None] = lamb
         return Response(headers={"x-kokoro-model": model.description})
 
     async def invocations(request: Request) -> Response:
-        return await invoke(request, model)
+        return await invoke(request, model, settings, telemetry)
+
+    async def speech(request: Request) -> Response:
+        return await invoke(request, model, settings, telemetry, as_openai=True)
+
+    async def metrics(_: Request) -> Response:
+        telemetry.ready.set(model.unready is None)
+        telemetry.waiting.set(model.waiting)
+        return Response(telemetry.exposition(), media_type=telemetry.content_type)
 
     async def stream(socket: WebSocket) -> None:
-        await Session(socket, model).run()
+        await sessions.serve(socket)
 
     routes = [
         Route("/ping", ping, methods=["GET", "HEAD", "POST"]),  # the developer guide names GET here and POST there
         Route("/invocations", invocations, methods=["POST"]),
+        Route("/v1/audio/speech", speech, methods=["POST"]),
+        Route("/metrics", metrics, methods=["GET"]),
         WebSocketRoute(WEBSOCKET_PATH, stream),
     ]
     app = Starlette(routes=routes, lifespan=lifespan)
-    app.state.model = model
+    app.state.model, app.state.sessions, app.state.telemetry = model, sessions, telemetry
     return app

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from container.kokoro.engine import ENGINES
+from container.kokoro import settings as options
 from container.kokoro.errors import SetupError
 from container.kokoro.settings import Settings, from_environment
 
@@ -15,27 +15,30 @@ def parser(default: Settings) -> argparse.ArgumentParser:
     result.add_argument(
         "command", nargs="?", choices=("serve", "fetch"), default="serve", help="SageMaker passes 'serve'"
     )
-    result.add_argument("--host", default=default.host, help="address to listen on (HOST; %(default)s)")
-    result.add_argument("--port", type=int, default=default.port, help="port to listen on (PORT; %(default)s)")
-    result.add_argument("--engine", choices=ENGINES, default=default.engine, help="KOKORO_ENGINE; %(default)s")
-    result.add_argument(
-        "--weights",
-        metavar="auto|hub|DIR",
-        default=default.weights,
-        help="auto: /opt/ml/model, else the packaged ones; hub: hexgrad/Kokoro-82M (KOKORO_WEIGHTS; %(default)s)",
-    )
+    for field in options.fields():
+        rule = field.metadata
+        result.add_argument(
+            f"--{field.name.removesuffix('_s').replace('_', '-')}",
+            dest=field.name,
+            type=type(field.default),
+            default=getattr(default, field.name),
+            choices=rule.get("choices"),
+            metavar=rule.get("metavar"),
+            help=f"{rule['help']} ({rule['variable']}; %(default)s)",
+        )
     return result
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code: 0 done, 1 it failed, 2 it was called wrongly."""
     try:
-        options = parser(from_environment()).parse_args(arguments)
-        settings = Settings(options.host, options.port, options.engine, options.weights)
+        chosen = vars(parser(from_environment()).parse_args(arguments))
+        command = chosen.pop("command")
+        settings = Settings(**chosen)
     except SetupError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
-    if options.command == "fetch":
+    if command == "fetch":
         return _fetch(settings)
     from container.kokoro.server import serve  # noqa: PLC0415  # --help needs no server
 

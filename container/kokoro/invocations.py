@@ -1,39 +1,63 @@
 """`POST /invocations`: the same speech over plain HTTP, streamed; whatever can fail early fails with a status."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from container.kokoro import messages, pcm
+from container.kokoro import formats, messages, openai
 from container.kokoro.errors import RequestError
-from container.kokoro.messages import Utterance
+from container.kokoro.formats import Encoder
 from container.kokoro.model import Model
+from container.kokoro.settings import Settings
+from container.kokoro.speech import Delivery
+from container.kokoro.telemetry import Outcome, Telemetry
 
 MAX_BODY = 1 << 20
-"""Bytes."""
+"""Bytes, unless `max_text` needs more."""
 MAX_DISCARDED = 32 << 20
 """Bytes of too large a body that are read all the same: a client that is still sending would miss the answer."""
-FORMATS = ("pcm", "wav")
+
+CLIENT_GONE = 499
+"""Nobody receives it; it is what access logs call this."""
+_LOOK_S = 0.25
 
 
-async def invoke(request: Request, model: Model) -> Response:
-    """Answer one request with audio, or with 4xx, 500, 503 and {"error", "code", "field"}."""
+async def invoke(
+    request: Request, model: Model, settings: Settings, telemetry: Telemetry, *, as_openai: bool = False
+) -> Response:
+    """Answer one request with audio, or with 4xx, 500, 503 and {"error", "code", "field"}.
+
+    A request of OpenAI's shape is answered in that shape, and so is every request with `as_openai`.
+    """
+    fail: Callable[[RequestError], JSONResponse] = openai.failure if as_openai else failure
     try:
         speech = model.speech()
-        message = messages.decode(await _body(request))
-        utterance = messages.utterance(message, speech.voices)
-        audio_format = _format(message)
-        frames = speech.utter(utterance).frames()
-        # the first frame is pulled before the status goes out: afterwards nothing can be reported any more
-        first = await anext(frames, b"")
+        message: Mapping[str, Any] = messages.decode(await _body(request, settings))
+        if as_openai or openai.is_meant(message):
+            fail = openai.failure
+            message = openai.translate(message)
+        utterance = messages.utterance(message, speech.voices, settings.max_text)
+        encoder = formats.encoder(_format(message), utterance.sample_rate)
+        stream = _stream(message)
     except RequestError as error:
-        return failure(error)
-    return StreamingResponse(
-        _body_parts(first, frames, utterance, audio_format), media_type=_media_type(utterance, audio_format)
-    )
+        telemetry.refused("http", error.code)
+        return fail(error)
+    answer = Answer(speech.utter(utterance), telemetry)
+    if not stream:
+        return await _whole(answer, encoder, request, fail)
+    parts = answer.parts(encoder)
+    try:
+        # the first part is pulled before the status goes out: afterwards nothing can be reported any more
+        first = await _unless_gone(request, anext(parts, b""))
+    except RequestError as error:
+        return fail(error)
+    if first is None:
+        return Response(status_code=CLIENT_GONE)
+    return StreamingResponse(_joined(first, parts), media_type=encoder.media_type)
 
 
 def failure(error: RequestError) -> JSONResponse:
@@ -42,43 +66,123 @@ def failure(error: RequestError) -> JSONResponse:
     return JSONResponse(body | ({"field": error.field} if error.field else {}), status_code=error.status)
 
 
-async def _body(request: Request) -> bytes:
+class Answer:
+    """The audio of one request, counted and logged however it ends."""
+
+    def __init__(self, delivery: Delivery, telemetry: Telemetry) -> None:
+        self.delivery = delivery
+        self._telemetry = telemetry
+
+    async def parts(self, encoder: Encoder, size: int | None = None) -> AsyncGenerator[bytes]:
+        """Yield the encoded audio, nothing empty; the first part comes with its first audio. Raises RequestError."""
+        outcome: Outcome = "disconnected"
+        self._telemetry.in_flight.labels("http").inc()
+        frames = self.delivery.frames()
+        try:
+            head = b""
+            first = await anext(frames, None)
+            head = encoder.begin(size)
+            if first is not None and (head := head + encoder.feed(first)):
+                yield head
+                head = b""
+            if first is not None:
+                async for frame in frames:
+                    if part := encoder.feed(frame):
+                        yield part
+            if tail := head + encoder.end():
+                yield tail
+            outcome = "complete"
+        except RequestError:
+            outcome = "failed"
+            raise
+        finally:
+            await frames.aclose()
+            self._telemetry.in_flight.labels("http").dec()
+            self._telemetry.done("http", self.delivery.utterance, self.delivery, outcome)
+
+
+async def _joined(first: bytes, parts: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    try:
+        if first:
+            yield first
+        async for part in parts:
+            yield part
+    finally:
+        await parts.aclose()
+
+
+async def _whole(
+    answer: Answer, encoder: Encoder, request: Request, fail: Callable[[RequestError], JSONResponse]
+) -> Response:
+    """Answer with a complete file and what it took."""
+    parts = answer.parts(formats.encoder("pcm", 0))
+
+    async def collect() -> bytes:
+        return b"".join([part async for part in parts])
+
+    try:
+        audio = await _unless_gone(request, collect())
+    except RequestError as error:
+        return fail(error)
+    if audio is None:
+        return Response(status_code=CLIENT_GONE)
+    body = encoder.begin(len(audio)) + (encoder.feed(audio) if audio else b"") + encoder.end()
+    delivery = answer.delivery
+    headers = {
+        "X-Audio-Duration": f"{delivery.seconds:.3f}",
+        "X-Inference-Time-Ms": f"{delivery.computing_s * 1000:.0f}",
+        "X-RTF": f"{delivery.computing_s / delivery.computed_s if delivery.computed_s else 0:.3f}",
+        "X-Characters-Processed": str(len(delivery.utterance.text)),
+    }
+    return Response(body, media_type=encoder.media_type, headers=headers)
+
+
+async def _unless_gone[Result](request: Request, work: Coroutine[Any, Any, Result]) -> Result | None:
+    """Return what `work` does, or cancel it and return None when the client hangs up. Raises what it raises."""
+    task = asyncio.create_task(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
+            if await request.is_disconnected():
+                return None
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    return task.result()
+
+
+async def _body(request: Request, settings: Settings) -> bytes:
+    limit = max(MAX_BODY, settings.max_text * 12 + 65_536)  # a character can be escaped in 12 bytes
     body, size = b"", 0
     async for part in request.stream():
         size += len(part)
-        if size <= MAX_BODY:
+        if size <= limit:
             body += part
         elif size > MAX_DISCARDED:
             break
-    if size > MAX_BODY:
-        raise RequestError("body_too_large", f"the body is larger than {MAX_BODY} bytes", status=413)
+    if size > limit:
+        raise RequestError("body_too_large", f"the body is larger than {limit} bytes", status=413)
     return body
 
 
-def _format(message: dict[str, Any]) -> str:
+def _format(message: Mapping[str, Any]) -> str:
     value = message.get("format")
     if value is None:
         return "pcm"
-    if value not in FORMATS:
-        shown = json.dumps(value)[:60]
-        raise RequestError("invalid_format", f"format is {shown}; expected one of {', '.join(FORMATS)}", field="format")
-    return str(value)
+    offered = [name for name in formats.NAMES if formats.is_available(name)]
+    if value in offered:
+        return str(value)
+    hint = " (it needs the extra 'mp3', which is not installed)" if value == "mp3" else ""
+    shown = json.dumps(value)[:60]
+    raise RequestError(
+        "invalid_format", f"format is {shown}{hint}; expected one of {', '.join(offered)}", field="format"
+    )
 
 
-def _media_type(utterance: Utterance, audio_format: str) -> str:
-    # not audio/L16, which is big-endian by definition
-    return "audio/wav" if audio_format == "wav" else f"audio/pcm;rate={utterance.sample_rate};channels=1"
-
-
-async def _body_parts(
-    first: bytes, frames: AsyncGenerator[bytes], utterance: Utterance, audio_format: str
-) -> AsyncGenerator[bytes]:
-    try:
-        if audio_format == "wav":
-            yield pcm.wav_header(utterance.sample_rate)
-        if first:
-            yield first
-        async for frame in frames:
-            yield frame
-    finally:
-        await frames.aclose()
+def _stream(message: Mapping[str, Any]) -> bool:
+    value = message.get("stream")
+    if value is None:
+        return True
+    if not isinstance(value, bool):
+        raise RequestError("invalid_stream", "stream has to be true or false", field="stream")
+    return value

@@ -15,6 +15,12 @@ def loader(settings: Settings) -> Callable[[], Speech]:
         from container.kokoro.phonemes import Phonemizer  # noqa: PLC0415  # spaCy: 2 s in which /ping can answer
 
         weights = resolve(settings.weights, settings.engine)
-        return Speech(engine.load(settings.engine, weights), Phonemizer())
+        return Speech(
+            engine.load(settings.engine, weights),
+            Phonemizer(),
+            max_waiting=settings.max_waiting,
+            first_clause=settings.first_clause == "on",
+            log_text=settings.log_text == "on",
+        )
 
     return load

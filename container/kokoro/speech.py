@@ -1,21 +1,24 @@
-"""Speech: an utterance to PCM frames, sentence by sentence, without ever blocking the event loop."""
+"""Speech: an utterance to PCM frames, piece by piece, without ever blocking the event loop."""
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from container.kokoro.engine import Engine
 from container.kokoro.errors import RequestError, SynthesisError
+from container.kokoro.logs import where
 from container.kokoro.messages import Utterance
 from container.kokoro.pcm import MODEL_RATE, Framer, Samples
 from container.kokoro.phonemes import Reading
 from container.kokoro.resampling import Resampler
 from container.kokoro.splitting import pieces
-from container.kokoro.voices import DEFAULT_VOICE, is_british
+from container.kokoro.voices import DEFAULT_VOICE, language
 from container.kokoro.worker import OverloadedError, Worker
 
 WARM_UP = "Hello there."
@@ -30,19 +33,40 @@ _log = logging.getLogger(__name__)
 class Reader(Protocol):
     """What turns text into phonemes: phonemes.Phonemizer."""
 
-    def read(self, text: str, *, british: bool) -> Reading:
+    def read(self, text: str, language: str) -> Reading:
         """Return the runs of phonemes in `text`."""
         ...
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One piece: float samples (n,) at 24 kHz, the number of letters without a reading, and what it cost."""
+
+    samples: Samples
+    unspoken: int
+    computing_s: float
 
 
 class Speech:
     """A loaded engine and its phonemizer, shared by all sessions."""
 
-    def __init__(self, engine: Engine, reader: Reader) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        reader: Reader,
+        *,
+        max_waiting: int = 64,
+        first_clause: bool = True,
+        log_text: bool = False,
+    ) -> None:
         self._engine = engine
         self._reader = reader
-        self._worker = Worker()
+        self._worker = Worker(max_waiting)
         self._failures = 0
+        self.first_clause = first_clause
+        """Whether a long first sentence is cut at a clause."""
+        self.log_text = log_text
+        """Whether a client's text may appear in the log."""
 
     @property
     def voices(self) -> list[str]:
@@ -59,21 +83,31 @@ class Speech:
         """Whether the last sentences all failed."""
         return self._failures >= MAX_FAILURES
 
+    @property
+    def waiting(self) -> int:
+        """Pieces that wait for their turn."""
+        return self._worker.waiting
+
     def stop(self) -> None:
         """End the thread that computes."""
         self._worker.stop()
 
     def warm_up(self) -> None:
         """Speak once, on the caller's thread. Raises SynthesisError, also when nothing is heard."""
-        samples, _ = self._speak_piece(WARM_UP, DEFAULT_VOICE, 1.0)
+        samples = self.speak(WARM_UP, Utterance(WARM_UP, DEFAULT_VOICE)).samples
         if np.abs(samples).max(initial=0.0) < AUDIBLE:
             raise SynthesisError(f"the warm-up text was spoken as silence ({len(samples)} samples)")
 
-    def _speak_piece(self, text: str, voice: str, speed: float) -> tuple[Samples, int]:
-        """Speak one piece: float samples (n,) at 24 kHz, and the number of letters that have no reading."""
-        reading = self._reader.read(text, british=is_british(voice))
+    def speak(self, text: str, utterance: Utterance, delivery: "Delivery | None" = None) -> Spoken:
+        """Speak one piece of `utterance`; stops between two runs of the model once `delivery` is abandoned."""
+        begun = time.monotonic()
+        reading = self._reader.read(text, language(utterance.voice))
+        parts: list[Samples] = []
         try:
-            parts = [self._engine.synthesise(run, voice, speed) for run in reading.runs]
+            for run in reading.runs:
+                if delivery is not None and delivery.abandoned:
+                    break
+                parts.append(self._engine.synthesise(run, utterance.voice, utterance.speed))
             samples = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
             if not np.isfinite(samples).all():
                 raise SynthesisError("the model returned samples that are no numbers")
@@ -81,17 +115,18 @@ class Speech:
             self._failures += 1
             raise
         self._failures = 0 if parts else self._failures
-        return samples, len(reading.unspoken)
+        return Spoken(samples, len(reading.unspoken), time.monotonic() - begun)
 
     def utter(self, utterance: Utterance) -> "Delivery":
         """Begin to speak `utterance`. Nothing is computed before its frames are asked for."""
         return Delivery(self, utterance)
 
-    def submit(self, text: str, utterance: Utterance, *, admitted: bool) -> Future[tuple[Samples, int]]:
-        """Queue one piece of `utterance`. Raises RequestError when too much is queued and it is not `admitted` yet."""
+    def submit(self, text: str, delivery: "Delivery", deadline: float, *, admitted: bool) -> Future[Spoken]:
+        """Queue one piece. Raises RequestError when too much is queued and its request is not `admitted` yet."""
+        utterance = delivery.utterance
         try:
             return self._worker.submit(
-                lambda: self._speak_piece(text, utterance.voice, utterance.speed), admitted=admitted
+                lambda: self.speak(text, utterance, delivery), deadline=deadline, admitted=admitted
             )
         except OverloadedError as error:
             raise RequestError(
@@ -106,56 +141,85 @@ def _slices(samples: Samples) -> Iterator[Samples]:
 
 
 class Delivery:
-    """The audio of one utterance on its way out."""
+    """The audio of one utterance on its way out, and what became of it."""
 
     def __init__(self, speech: Speech, utterance: Utterance) -> None:
         self._speech = speech
-        self._utterance = utterance
+        self.utterance = utterance
         self._framer = Framer(utterance.sample_rate)
+        self._begun = time.monotonic()
+        self._heard = self._begun
+        """When the listener began to hear; until then, when the request began."""
+        self.waiting = speech.waiting
+        """Pieces of others that waited when this began."""
         self.unspoken = 0
-        """Letters so far that have no reading in English."""
+        """Letters so far that have no reading in this language."""
+        self.abandoned = False
+        """Set when nobody wants the rest any more; read by the thread that computes."""
+        self.first_audio_s: float | None = None
+        """From the beginning to the first frame; None until then."""
+        self.computing_s = 0.0
+        self.computed_s = 0.0
+        """Length of the audio computed so far; `computing_s` is what it took."""
 
     @property
     def seconds(self) -> float:
         """Length of the audio handed out so far."""
         return self._framer.seconds
 
-    async def frames(self) -> AsyncGenerator[bytes]:
-        """Yield PCM16 frames as soon as their sentence is spoken; the next one is computed meanwhile.
+    @property
+    def elapsed_s(self) -> float:
+        """Time since the beginning."""
+        return time.monotonic() - self._begun
 
-        Close the generator to stop: a sentence that waits is dropped, one under way is finished and thrown away.
-        Raises RequestError, with the code `synthesis_failed` when the model failed.
+    async def frames(self) -> AsyncGenerator[bytes]:
+        """Yield PCM16 frames as soon as their piece is spoken; the next one is computed meanwhile.
+
+        Close the generator to stop: a piece that waits is dropped, one under way ends with its run of the model and is
+        thrown away. Raises RequestError, with the code `synthesis_failed` when the model failed.
         """
-        rate = self._utterance.sample_rate
+        rate = self.utterance.sample_rate
         resampler = None if rate == MODEL_RATE else Resampler(rate)
-        waiting = iter(pieces(self._utterance.text))
+        waiting = iter(pieces(self.utterance.text, lead=self._speech.first_clause))
         job = self._submit(next(waiting, None), admitted=False)
         try:
             while job is not None:
-                samples, unspoken = await self._result(job)
-                self.unspoken += unspoken
+                spoken = await self._result(job)
                 job = self._submit(next(waiting, None), admitted=True)
-                for part in _slices(samples) if resampler else (samples,):
+                for part in _slices(spoken.samples) if resampler else (spoken.samples,):
                     for frame in self._framer.frames(resampler.feed(part) if resampler else part):
+                        if self.first_audio_s is None:
+                            self.first_audio_s = self.elapsed_s
                         yield frame
             for frame in self._framer.frames(resampler.flush()) if resampler else ():
                 yield frame
         finally:
+            self.abandoned = True
             if job is not None:
                 job.cancel()
 
-    def _submit(self, text: str | None, *, admitted: bool) -> Future[tuple[Samples, int]] | None:
-        return None if text is None else self._speech.submit(text, self._utterance, admitted=admitted)
+    def _submit(self, text: str | None, *, admitted: bool) -> Future[Spoken] | None:
+        if text is None:
+            return None
+        return self._speech.submit(text, self, self._heard + self.computed_s, admitted=admitted)
 
-    async def _result(self, job: Future[tuple[Samples, int]]) -> tuple[Samples, int]:
+    async def _result(self, job: Future[Spoken]) -> Spoken:
         try:
-            return await asyncio.wrap_future(job)
+            spoken = await asyncio.wrap_future(job)
         except Exception as error:
             # what went wrong inside is for the log; the client learns that it was not its fault
-            _log.exception("synthesis failed (request %r)", self._utterance.request_id)
+            told = str(error) if self._speech.log_text or isinstance(error, SynthesisError) else where(error)
+            text = f" on {self.utterance.text!r}" if self._speech.log_text else ""
+            _log.error("synthesis failed (request %r)%s: %s", self.utterance.request_id, text, told)
             raise RequestError(
                 "synthesis_failed",
                 "the model failed on this text; the session goes on",
-                request_id=self._utterance.request_id,
+                request_id=self.utterance.request_id,
                 status=500,
             ) from error
+        if not self.computed_s:
+            self._heard = time.monotonic()
+        self.unspoken += spoken.unspoken
+        self.computing_s += spoken.computing_s
+        self.computed_s += len(spoken.samples) / MODEL_RATE
+        return spoken

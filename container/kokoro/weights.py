@@ -93,7 +93,7 @@ def _from_hub(engine: str) -> Weights:
             huggingface_hub.snapshot_download(
                 REPOSITORY,
                 revision="f3ff3571791e39611d31c381e3a41a3af07b4987",
-                allow_patterns=["config.json", CHECKPOINT_NAME, "voices/a*.pt", "voices/b*.pt"],
+                allow_patterns=["config.json", CHECKPOINT_NAME, "voices/*.pt"],
             )
         )
     except (OSError, ValueError) as error:  # its own errors are of these kinds, offline ones too

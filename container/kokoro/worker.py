@@ -1,12 +1,10 @@
-"""The one thread that computes: sentences of all sessions in the order they were asked for."""
+"""The thread that computes: sentences of all sessions, the one whose listener runs dry first before all others."""
 
+import heapq
+import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from queue import SimpleQueue
-
-MAX_WAITING = 64
-"""A request waits with one sentence at a time, so about this many may be spoken at once."""
 
 
 class OverloadedError(Exception):
@@ -14,31 +12,40 @@ class OverloadedError(Exception):
 
 
 class Worker:
-    """First come, first served; a session that asks for one sentence after the other gets its fair turn."""
+    """Earliest deadline first.
 
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+    A deadline is a moment on the monotonic clock: that at which a listener has heard all there is, which for a request
+    without any audio is its arrival. So a long text, once it is ahead of its listener, lets others go first, and as
+    time passes it comes before all who arrive later: nobody starves.
+    """
+
+    def __init__(self, max_waiting: int = 64) -> None:
+        self._max_waiting = max_waiting
+        self._jobs: list[tuple[float, int, Callable[[], None] | None]] = []
+        self._numbers = itertools.count()
         self._waiting = 0
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         # a daemon: a sentence in native code cannot be stopped, and must not hold up the end of the process
         threading.Thread(target=self._work, name="synthesis", daemon=True).start()
 
-    def submit[Result](self, job: Callable[[], Result], *, admitted: bool = False) -> Future[Result]:
-        """Queue `job`. A future that is cancelled before its turn is skipped.
+    @property
+    def waiting(self) -> int:
+        """Sentences that wait for their turn."""
+        return self._waiting
+
+    def submit[Result](
+        self, job: Callable[[], Result], deadline: float = 0.0, *, admitted: bool = False
+    ) -> Future[Result]:
+        """Queue `job`. A future that is cancelled before its turn is skipped, and makes room at once.
 
         Raises OverloadedError when too many wait, unless `admitted`: what was begun must not be refused half-way.
         """
-        with self._lock:
-            if self._waiting >= MAX_WAITING and not admitted:
-                raise OverloadedError(f"{self._waiting} sentences wait already")
-            self._waiting += 1
         future: Future[Result] = Future()
 
         def run() -> None:
-            with self._lock:
-                self._waiting -= 1
             if not future.set_running_or_notify_cancel():
                 return
+            self._count(-1)
             try:
                 result = job()
             except Exception as error:  # noqa: BLE001  # it belongs to whoever waits for the future
@@ -46,13 +53,32 @@ class Worker:
             else:
                 future.set_result(result)
 
-        self._jobs.put(run)
+        with self._changed:
+            if self._waiting >= self._max_waiting and not admitted:
+                raise OverloadedError(f"{self._waiting} sentences wait already")
+            self._waiting += 1
+            heapq.heappush(self._jobs, (deadline, next(self._numbers), run))
+            self._changed.notify()
+        future.add_done_callback(lambda done: self._count(-1) if done.cancelled() else None)
         return future
+
+    def _count(self, change: int) -> None:
+        with self._changed:
+            self._waiting += change
 
     def stop(self) -> None:
         """End the thread after what is queued."""
-        self._jobs.put(None)
+        with self._changed:
+            heapq.heappush(self._jobs, (float("inf"), next(self._numbers), None))
+            self._changed.notify()
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while True:
+            with self._changed:
+                while not self._jobs:
+                    self._changed.wait()
+                _, _, job = heapq.heappop(self._jobs)
+            if job is None:
+                return
             job()
+            del job  # its closure holds the audio

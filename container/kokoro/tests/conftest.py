@@ -1,14 +1,19 @@
 """Servers with a fake model, and the real model once."""
 
+import asyncio
 from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
 
 from container.kokoro import engine
 from container.kokoro.app import create_app
 from container.kokoro.engine import Engine
 from container.kokoro.phonemes import Phonemizer
+from container.kokoro.settings import Settings
 from container.kokoro.tests.fakes import FakeEngine, speech
 from container.kokoro.tests.servers import SERVERS, serving
 from container.kokoro.weights import Weights, resolve
@@ -21,17 +26,44 @@ class Served:
     port: int
     engine: FakeEngine
     server: str
+    app: Starlette
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of the server."""
+        loop: asyncio.AbstractEventLoop = self.app.state.loop
+        return loop
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the value of one metric; 0 when it never was set."""
+        return metric(self.app.state.telemetry.exposition().decode(), name, **labels)
+
+
+def metric(exposition: str, name: str, **labels: str) -> float:
+    """Return one value of an exposition."""
+    for family in text_string_to_metric_families(exposition):
+        for sample in family.samples:
+            if sample.name == name and labels.items() <= sample.labels.items():
+                return sample.value
+    return 0.0
+
+
+@contextmanager
+def serve(settings: Settings, server: str = "uvicorn") -> Generator[Served]:
+    """Run the container with a fake model and these settings."""
+    fake = FakeEngine()
+    app = create_app(lambda: speech(fake, settings.max_waiting), settings=settings)
+    with serving(app, server, settings) as port:
+        assert app.state.model.done.wait(20)
+        yield Served(port, fake, server, app)
+        fake.release.set()
 
 
 @pytest.fixture(params=SERVERS)
 def served(request: pytest.FixtureRequest) -> Generator[Served]:
     """Run the container on each server in turn."""
-    fake = FakeEngine()
-    app = create_app(lambda: speech(fake))
-    with serving(app, request.param) as port:
-        assert app.state.model.done.wait(20)
-        yield Served(port, fake, request.param)
-        fake.release.set()
+    with serve(Settings(), request.param) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from container.kokoro.errors import SynthesisError
 from container.kokoro.pcm import MODEL_RATE, Samples
 from container.kokoro.phonemes import Reading
 from container.kokoro.speech import WARM_UP, Speech
+from container.kokoro.voices import blend
 
 SECONDS_A_CHARACTER = 0.05
 
@@ -16,8 +17,8 @@ SECONDS_A_CHARACTER = 0.05
 class FakeReader:
     """Letters are their own phonemes; a text without any is silent, and ideographs have no reading."""
 
-    def read(self, text: str, *, british: bool) -> Reading:
-        del british
+    def read(self, text: str, language: str) -> Reading:
+        del language
         speakable = any(c.isalnum() and c.isascii() for c in text)
         unspoken = "".join(c for c in text if c.isalpha() and not c.isascii())
         return Reading((text.strip(),) if speakable else (), unspoken)
@@ -41,11 +42,11 @@ class FakeEngine:
         if "hold" in phonemes:
             self.holding.set()
             assert self.release.wait(20), "the test never released the engine"
-        level = 0.1 + self.voice_names.index(voice) / 10
+        level = sum(share * (0.1 + self.voice_names.index(name) / 10) for name, share in blend(voice))
         samples = round(len(phonemes) * SECONDS_A_CHARACTER * MODEL_RATE / speed)
         return np.full(samples, level, dtype=np.float32)
 
 
-def speech(engine: FakeEngine) -> Speech:
+def speech(engine: FakeEngine, max_waiting: int = 64) -> Speech:
     """Return speech around `engine`."""
-    return Speech(engine, FakeReader())
+    return Speech(engine, FakeReader(), max_waiting=max_waiting)

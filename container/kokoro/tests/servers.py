@@ -8,30 +8,29 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import hypercorn.asyncio
-import uvicorn
 from hypercorn.config import Config as HypercornConfig
 from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 
 from container.kokoro.app import WEBSOCKET_PATH
-from container.kokoro.server import MAX_MESSAGE, configuration
+from container.kokoro.server import MAX_MESSAGE, Server, configuration
 from container.kokoro.settings import Settings
 
 SERVERS = ("uvicorn", "hypercorn")
 
 
 @contextmanager
-def serving(app: Starlette, name: str) -> Generator[int]:
+def serving(app: Starlette, name: str, settings: Settings | None = None) -> Generator[int]:
     """Serve `app` with "uvicorn" or "hypercorn" on a free port of 127.0.0.1, which is listening already."""
     listener = socket.create_server(("127.0.0.1", 0))
     port: int = listener.getsockname()[1]
-    with _uvicorn(app, listener) if name == "uvicorn" else _hypercorn(app, listener):
+    with _uvicorn(app, listener, settings or Settings()) if name == "uvicorn" else _hypercorn(app, listener):
         yield port
 
 
 @contextmanager
-def _uvicorn(app: Starlette, listener: socket.socket) -> Generator[None]:
-    server = uvicorn.Server(configuration(app, Settings()))
+def _uvicorn(app: Starlette, listener: socket.socket, settings: Settings) -> Generator[None]:
+    server = Server(configuration(app, settings), app, settings.stop_grace_s)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -12,11 +12,14 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 
-from container.kokoro import outbox, session, worker
+from container.kokoro import outbox, session
 from container.kokoro.model import Model
+from container.kokoro.settings import Settings
+from container.kokoro.telemetry import Telemetry
 from container.kokoro.tests.client import TIMEOUT_S, Answer, answer, ask, control, receive
-from container.kokoro.tests.conftest import Served
+from container.kokoro.tests.conftest import Served, serve
 from container.kokoro.tests.fakes import SECONDS_A_CHARACTER, FakeEngine, speech
+from container.kokoro.tests.servers import SERVERS
 from container.kokoro.tests.servers import session as open_session
 
 GOOD = {"text": "Hello there.", "request_id": "good"}
@@ -142,25 +145,36 @@ async def test_messages_after_close_are_refused(served: Served) -> None:
             await receive(ws)
 
 
-async def test_a_full_queue_refuses_and_the_session_lives(served: Served) -> None:
+@pytest.mark.parametrize("server", SERVERS)
+async def test_a_full_queue_refuses_and_the_session_lives(server: str) -> None:
+    with serve(Settings(max_queued=5), server) as served:
+        await _fill_the_queue(served, 5)
+
+
+async def _fill_the_queue(served: Served, room: int) -> None:
     async with open_session(served.port) as ws:
         await ws.send('{"text": "hold"}')
         assert await asyncio.to_thread(served.engine.holding.wait, TIMEOUT_S)
-        for number in range(session.MAX_QUEUED + 2):
+        for number in range(room + 2):
             await ws.send(json.dumps({"text": "x", "request_id": number}))
         assert (await control(ws))["type"] == "synthesis_start"
-        for number in (session.MAX_QUEUED, session.MAX_QUEUED + 1):
+        for number in (room, room + 1):
             refused = await control(ws)
             assert (refused["code"], refused["request_id"]) == ("queue_full", number)
         served.engine.release.set()
         assert (await answer(ws)).kinds == ["synthesis_complete"]
-        for number in range(session.MAX_QUEUED):
+        for number in range(room):
             assert_good(await answer(ws), number)
         assert_good(await ask(ws, GOOD))
 
 
-async def test_overload_is_refused_at_the_start_only(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "MAX_WAITING", 1)
+@pytest.mark.parametrize("server", SERVERS)
+async def test_overload_is_refused_at_the_start_only(server: str) -> None:
+    with serve(Settings(max_waiting=1), server) as served:
+        await _overload(served)
+
+
+async def _overload(served: Served) -> None:
     async with open_session(served.port) as one, open_session(served.port) as two, open_session(served.port) as three:
         await one.send('{"text": "hold. Then more. And more."}')
         assert await asyncio.to_thread(served.engine.holding.wait, TIMEOUT_S)
@@ -239,7 +253,7 @@ async def test_a_client_that_sends_but_never_reads_is_closed(monkeypatch: pytest
 
     ws = WebSocket({"type": "websocket"}, receive_endlessly, send_into_a_full_socket)
     async with asyncio.timeout(TIMEOUT_S):
-        await session.Session(ws, Model(lambda: speech(FakeEngine()))).run()
+        await session.Session(ws, Model(lambda: speech(FakeEngine())), Settings(), Telemetry()).run()
     assert sent == ["websocket.accept", "websocket.send", "websocket.close"]
 
 
@@ -267,18 +281,18 @@ async def test_an_oversize_message_closes_with_1009_and_the_next_session_works(s
 
 async def test_refusals_are_bounded() -> None:
     box = outbox.Outbox()
-    assert all(box.refuse("no") for _ in range(outbox.MAX_REFUSALS))
-    assert not box.refuse("no")
-    box.sent(await box.take())
-    assert box.refuse("no")
+    assert all(box.put_urgent("no") for _ in range(outbox.MAX_REFUSALS))
+    assert not box.put_urgent("no")
+    await box.take()
+    assert box.put_urgent("no")
 
 
 async def test_audio_waits_for_a_slow_client() -> None:
     box = outbox.Outbox()
     for _ in range(outbox.MAX_FRAMES):
-        await box.put(b"audio")
-    waiting = asyncio.ensure_future(box.put(b"more"))
+        await box.put(outbox.Frame(b"audio"))
+    waiting = asyncio.ensure_future(box.put(outbox.Frame(b"more")))
     await asyncio.sleep(0)
     assert not waiting.done()
-    box.sent(await box.take())
+    await box.take()
     await waiting

@@ -1,9 +1,11 @@
 # ruff: noqa: RUF001  # phonetic and CJK symbols are what is tested
 import re
 import time
+from itertools import pairwise
 
 import pytest
 
+from container.kokoro.markup import plain
 from container.kokoro.normalise import normalise, unreadable
 from container.kokoro.spelling import pronounceable, spell
 from container.kokoro.splitting import MAX_CHARS, halves, pieces, sentences
@@ -134,3 +136,70 @@ def test_a_word_without_an_end_is_cut_into_pieces_that_take_short_turns(text: st
     assert "".join(cut) == text
     assert max(map(len, cut)) <= 240
     assert all(len(piece) <= 40 or " " in piece for piece in cut)
+
+
+LONG_OPENING = (
+    "Although the morning had begun with heavy rain, the crew decided to set sail, because the harbour master, who had "
+    "watched the sky for forty years, promised sun by noon. The second sentence, though it has clauses, is left alone."
+)
+
+
+def test_a_long_first_sentence_is_cut_at_clauses_that_grow() -> None:
+    parts = pieces(LONG_OPENING, lead=True)
+    assert "".join(parts) == LONG_OPENING
+    assert parts[0] == "Although the morning had begun with heavy rain, "
+    assert parts[1].startswith("the crew")
+    assert parts[-1] == "The second sentence, though it has clauses, is left alone."
+    assert all(len(after) <= 3 * len(before) for before, after in pairwise(parts[:-1]))
+    assert len(pieces(LONG_OPENING)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Hello there.", "Yes, no.", "Well, I do not know what you mean by that at all.",
+     "No clause in this long sentence at all here.", "1,000,000 people live there today and they all like it."],
+)  # fmt: skip
+def test_a_first_sentence_that_gains_nothing_is_left_whole(text: str) -> None:
+    assert pieces(text, lead=True) == [text]
+
+
+def test_cjk_is_cut_at_sentences_clauses_and_signs_into_what_the_model_can_take() -> None:
+    clauses = "今天天气很好，我们去公园散步吧，" * 20
+    parts = pieces(clauses)
+    assert "".join(parts) == clauses
+    assert all(part.endswith("，") and len(part) <= 70 for part in parts)
+    unbroken = "好" * 500
+    assert "".join(pieces(unbroken)) == unbroken
+    assert all(len(part) <= 60 for part in pieces(unbroken))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("**Bold** and *light* and __more__.", "Bold and light and more."),
+        ("# Heading\nText", "Heading.\nText"),
+        ("- one\n- two\n3. three", "one\ntwo\nthree"),
+        ("Use `kubectl` now", "Use kubectl now"),
+        ("[our site](https://example.com/a_b)", "our site"),
+        ("![logo](x.png)", "logo"),
+        ("> quoted", "quoted"),
+        ("```python\nprint(1)\n```", "\nprint(1)\n"),
+        ("<b>fat</b> &amp; thin", "fat & thin"),
+        ("fine\U0001f600thanks\u2764\ufe0f", "fine thanks "),
+        ("2 * 3 * 4 and a_b_c", "2 * 3 * 4 and a_b_c"),
+        ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ("plain text, no signs", "plain text, no signs"),
+    ],
+)
+def test_markup_goes_and_words_stay(text: str, expected: str) -> None:
+    words = re.sub(r"[^\S\n]+", " ", plain(text))
+    assert words.strip(" ") == expected.strip(" ")
+
+
+@pytest.mark.parametrize(
+    "text", ["*" * 20_000, "<a " * 6_000, "[" * 20_000, "`" * 20_000, "_a" * 10_000, "- " * 10_000]
+)
+def test_markup_without_an_end_costs_no_time(text: str) -> None:
+    begun = time.process_time()
+    plain(text[:240])
+    assert time.process_time() - begun < 0.1

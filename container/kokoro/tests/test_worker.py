@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from container.kokoro.worker import MAX_WAITING, OverloadedError, Worker
+from container.kokoro.worker import OverloadedError, Worker
 
 
 def test_first_come_first_served_on_one_thread() -> None:
@@ -33,7 +33,7 @@ def test_a_failure_reaches_its_waiter_and_nobody_else() -> None:
 
 
 def test_too_many_are_refused_and_room_comes_back() -> None:
-    worker, gate, begun = Worker(), threading.Event(), threading.Event()
+    worker, gate, begun = Worker(max_waiting=3), threading.Event(), threading.Event()
 
     def hold() -> None:
         begun.set()
@@ -41,7 +41,7 @@ def test_too_many_are_refused_and_room_comes_back() -> None:
 
     first = worker.submit(hold)
     assert begun.wait(20)
-    waiting = [worker.submit(lambda: None) for _ in range(MAX_WAITING)]
+    waiting = [worker.submit(lambda: None) for _ in range(3)]
     with pytest.raises(OverloadedError):
         worker.submit(lambda: None)
     begun_before = worker.submit(lambda: None, admitted=True)
@@ -58,3 +58,42 @@ def test_stop_ends_the_thread_after_what_is_queued() -> None:
     thread = last.result(20)
     thread.join(20)
     assert not thread.is_alive()
+
+
+def test_who_runs_dry_first_comes_first_and_nobody_starves() -> None:
+    worker, gate, begun = Worker(), threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def hold() -> None:
+        begun.set()
+        gate.wait(20)
+
+    worker.submit(hold)
+    assert begun.wait(20)
+    # a long text that is 10 s ahead of its listener, then newcomers, the last of them after those 10 s
+    futures = [worker.submit(partial(order.append, "long"), 110.0, admitted=True)]
+    futures += [worker.submit(partial(order.append, name), at) for name, at in (("b", 101.0), ("a", 100.0))]
+    futures += [worker.submit(partial(order.append, "late"), 111.0)]
+    gate.set()
+    for future in futures:
+        future.result(20)
+    assert order == ["a", "b", "long", "late"]
+
+
+def test_what_is_cancelled_makes_room_at_once() -> None:
+    worker, gate, begun = Worker(max_waiting=1), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        gate.wait(20)
+
+    worker.submit(hold)
+    assert begun.wait(20)
+    waiting = worker.submit(lambda: None)
+    assert worker.waiting == 1
+    assert waiting.cancel()
+    assert worker.waiting == 0
+    again = worker.submit(lambda: 7)
+    gate.set()
+    assert again.result(20) == 7
+    assert worker.waiting == 0

@@ -1,0 +1,54 @@
+"""All open sessions: how many there may be, and how they end together."""
+
+import asyncio
+
+from starlette.websockets import WebSocket
+
+from container.kokoro.model import Model
+from container.kokoro.session import Session
+from container.kokoro.settings import Settings
+from container.kokoro.telemetry import Telemetry
+
+
+class Sessions:
+    """Admits sessions, and stops them when the server stops."""
+
+    def __init__(self, model: Model, settings: Settings, telemetry: Telemetry) -> None:
+        self._model = model
+        self._settings = settings
+        self._telemetry = telemetry
+        self._open: set[Session] = set()
+        self._stopping = False
+        self._none_left = asyncio.Event()
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Serve one WebSocket to its end; one too many is told so, in a frame and in the close code."""
+        session = Session(socket, self._model, self._settings, self._telemetry)
+        if self._stopping or len(self._open) >= self._settings.max_sessions:
+            self._telemetry.session_refused()
+            await session.turn_away(stopping=self._stopping)
+            return
+        self._open.add(session)
+        self._telemetry.sessions.set(len(self._open))
+        try:
+            await session.run()
+        finally:
+            self._open.discard(session)
+            self._telemetry.sessions.set(len(self._open))
+            if not self._open:
+                self._none_left.set()
+
+    async def stop(self, grace_s: float) -> None:
+        """Refuse new requests, let those under way end within `grace_s`, close all sessions with 1001."""
+        self._stopping = True
+        if not self._open:
+            return
+        for session in self._open:
+            session.stop()
+        try:
+            async with asyncio.timeout(grace_s):
+                await self._none_left.wait()
+        except TimeoutError:
+            for session in self._open:
+                session.cut()
+            await self._none_left.wait()  # bounded: closing a socket is

@@ -1,0 +1,84 @@
+"""What operators see: Prometheus metrics, and one log line for each request. Never the text of a request."""
+
+import logging
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+from container.kokoro.messages import Utterance
+from container.kokoro.speech import Delivery
+
+type Transport = Literal["websocket", "http"]
+type Outcome = Literal["complete", "cancelled", "disconnected", "failed", "refused"]
+
+_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30)
+_FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2, 5)
+
+_log = logging.getLogger("container.kokoro.requests")
+
+
+class Telemetry:
+    """The metrics of one application, in a registry of its own."""
+
+    content_type = "text/plain; version=0.0.4; charset=utf-8"
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self.sessions = Gauge("kokoro_sessions", "Open WebSocket sessions", registry=registry)
+        self.waiting = Gauge("kokoro_waiting", "Sentences that wait for the model", registry=registry)
+        self.ready = Gauge("kokoro_ready", "1 when GET /ping answers 200", registry=registry)
+        self.in_flight = Gauge("kokoro_requests_in_flight", "Requests being spoken", ["transport"], registry=registry)
+        self._refused = Counter("kokoro_sessions_refused", "Sessions over the limit", registry=registry)
+        self._requests = Counter(
+            "kokoro_requests", "Requests by how they ended", ["transport", "outcome"], registry=registry
+        )
+        self._first_audio = Histogram(
+            "kokoro_first_audio_seconds",
+            "From a request's turn to its first audio",
+            ["transport"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._factor = Histogram(
+            "kokoro_real_time_factor", "Computing time / audio time", buckets=_FACTORS, registry=registry
+        )
+        self._audio = Counter("kokoro_audio_seconds", "Audio handed out", registry=registry)
+        self._computing = Counter("kokoro_synthesis_seconds", "Time in the model and its phonemizer", registry=registry)
+
+    def session_refused(self) -> None:
+        """Count a session over the limit."""
+        self._refused.inc()
+
+    def refused(self, transport: Transport, code: str) -> None:
+        """Count a request that was refused before anything was computed."""
+        self._requests.labels(transport, "refused").inc()
+        _log.info("request refused", extra={"fields": {"transport": transport, "outcome": "refused", "code": code}})
+
+    def done(self, transport: Transport, utterance: Utterance, delivery: Delivery, outcome: Outcome) -> None:
+        """Count and log a request that was begun."""
+        self._requests.labels(transport, outcome).inc()
+        fields: dict[str, object] = {
+            "transport": transport,
+            "outcome": outcome,
+            "request_id": utterance.request_id,
+            "voice": utterance.voice,
+            "characters": len(utterance.text),
+            "audio_s": round(delivery.seconds, 3),
+            "elapsed_s": round(delivery.elapsed_s, 3),
+        }
+        self._audio.inc(delivery.seconds)
+        self._computing.inc(delivery.computing_s)
+        if delivery.first_audio_s is not None:
+            self._first_audio.labels(transport).observe(delivery.first_audio_s)
+            fields["first_audio_s"] = round(delivery.first_audio_s, 3)
+        if delivery.computed_s:
+            factor = delivery.computing_s / delivery.computed_s
+            self._factor.observe(factor)
+            fields["real_time_factor"] = round(factor, 3)
+        fields |= {"waiting": delivery.waiting, "sessions": int(self.sessions._value.get())}  # noqa: SLF001
+        _log.info("request", extra={"fields": fields})
+
+    def exposition(self) -> bytes:
+        """Return all metrics in Prometheus's text format."""
+        return generate_latest(self._registry)
