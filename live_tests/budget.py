@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["PRICED_ON", "Budget", "hourly_price", "standing_cost"]
+__all__ = ["PRICED_ON", "Budget", "disagreement", "hourly_price", "standing_cost"]
 
 PRICED_ON = "2026-11"
 """When the prices below were last looked up; us-east-1, on demand, US dollars."""
@@ -57,3 +57,13 @@ def standing_cost(instance_type: str, count: int) -> str:
     if price is None:
         return f"{what}: no price is known here; it is billed for every second that the endpoint exists"
     return f"{what}: about ${price:.2f} an hour, ${24 * price:.0f} a day, while the endpoint exists ({PRICED_ON})"
+
+
+def disagreement(what: str, *, agreed: bool, local: bool) -> str | None:
+    """Return why something that bills beyond the running endpoint is not done, None where it may be.
+
+    On this machine nothing bills.
+    """
+    if agreed or local:
+        return None
+    return f"needs --yes, since it bills beyond the running endpoint: {what}"

@@ -2,7 +2,8 @@
 
 import asyncio
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
 from contract_tests.runner import LONGEST_CHECK_S, judge
-from live_tests.budget import Budget, standing_cost
+from live_tests.budget import Budget, disagreement, standing_cost
 from live_tests.cloud import Cloud, connected
 from live_tests.deployed import Deployed
 from live_tests.description import Description, NoEndpointError, describe
@@ -28,6 +29,8 @@ _settings = pytest.StashKey[Settings]()
 _unset = pytest.StashKey[str]()
 _findings = pytest.StashKey[Findings]()
 _begun = pytest.StashKey[bool]()
+_cloud = pytest.StashKey[Cloud]()
+_open = pytest.StashKey[ExitStack]()
 
 type Billing = Callable[[str], None]
 """Called with what will be done and what it costs, before it is done; skips the test where that was not agreed to."""
@@ -98,17 +101,25 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_findings] = Findings()
 
 
-@pytest.fixture(scope="session")
-def live_cloud(pytestconfig: pytest.Config) -> Iterator[Cloud]:
-    """The account of the run; without an endpoint or credentials all live tests are skipped, here and only here."""
-    if (reason := pytestconfig.stash.get(_unset, None)) is None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip every live test where there is no endpoint or no credentials: here, to be one line of the summary."""
+    if item.get_closest_marker("live") is None:
+        return
+    stash = item.config.stash
+    if _unset not in stash and _cloud not in stash:
+        stash[_open] = ExitStack()
         try:
-            with connected(pytestconfig.stash[_settings]) as cloud:
-                yield cloud
-                return
+            stash[_cloud] = stash[_open].enter_context(connected(stash[_settings]))
         except NotConfiguredError as error:
-            reason = str(error)
-    pytest.skip(reason)
+            stash[_unset] = str(error)
+    if (reason := stash.get(_unset, None)) is not None:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def live_cloud(pytestconfig: pytest.Config) -> Cloud:
+    """The account of the run."""
+    return pytestconfig.stash[_cloud]
 
 
 @pytest.fixture(scope="session")
@@ -166,8 +177,9 @@ def live_billing(live: Cloud) -> Billing:
     """Ask before something is done that bills beyond the running endpoint."""
 
     def ask(what: str) -> None:
-        if not live.settings.agreed and not live.settings.local:
-            pytest.skip(f"needs --yes, since it bills beyond the running endpoint: {what}")
+        reason = disagreement(what, agreed=live.settings.agreed, local=live.settings.local)
+        if reason is not None:
+            pytest.skip(reason)
 
     return ask
 
@@ -223,8 +235,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report, also of a run that was cut short."""
+    """Write the report, also of a run that was cut short, and let go of all connections."""
     config = session.config
+    if _open in config.stash:
+        config.stash[_open].close()
     if config.stash.get(_begun, False):
         chosen = config.stash[_settings]
         now = datetime.datetime.now(datetime.UTC)

@@ -19,7 +19,15 @@ _NUMBER = re.compile(r"\d+")
 
 def transcript(session: Session) -> dict[str, Any]:
     """Return the session as JSON: ``sent``, ``heard`` and ``end``, one line for each message or run of audio."""
-    return {"sent": _lines(session.sent), "heard": _lines(session.heard), "end": str(session.over or "left open")}
+    return {"sent": _lines(session.sent), "heard": _lines(session.heard), "end": _end(session)}
+
+
+def _end(session: Session) -> str:
+    over = session.over
+    if over is None:
+        return "left open"
+    after = session.input_ended is not None and over.at >= session.input_ended
+    return f"{'once the client had ended its input, ' if after else ''}{over}"
 
 
 def _lines(parts: Sequence[Part]) -> list[str]:

@@ -36,6 +36,9 @@ class Watcher:
             self._parts(session)
         if isinstance(session.over, Failed):
             self._failed(session.over)
+            largest = max((len(part.data) for part in session.sent), default=0)
+            if largest >= _LARGE and session.over.kind != "ModelStreamError":
+                self.ledger.refute("unk.part-max", f"after a part of {largest:,} bytes: {session.over}")
         elif session.input_ended is not None and session.heard:
             self._left(session)
 
@@ -69,9 +72,6 @@ class Watcher:
         judge("unk.response-headers", shown, holds=None not in types | states)
         if self._speaks:
             self._speech(session)
-        for sent in session.sent:
-            if len(sent.data) >= _LARGE and not (isinstance(session.over, Failed) and session.over.code is None):
-                self.ledger.confirm("unk.part-max", f"a part of {len(sent.data):,} bytes reached the container")
 
     def _speech(self, session: Session) -> None:
         control = [part for part in session.heard if json_object(part.data) is not None]
@@ -88,7 +88,6 @@ class Watcher:
             seen = f"{len(audio)} parts of audio, {sizes[0]} to {sizes[-1]} bytes, {len(sizes)} different sizes"
             # the container sends whole samples: an odd size means that somebody cut or joined its frames
             self.ledger.judge("frame.one-to-one", seen + (f", odd ones: {odd[:5]}" if odd else ""), holds=not odd)
-            self.ledger.confirm("limit.chunk", seen)
 
     def _failed(self, failure: Failed) -> None:
         if failure.kind == "ModelStreamError":

@@ -15,9 +15,12 @@ import pytest
 
 from emulator import Emulator
 from emulator.controlplane.startup import Lifecycle
+from emulator.launch import launched
+from emulator.target import Target
 
 ROOT = Path(__file__).parents[2]
 ENDPOINT = "voice"
+AGENT = "voice_agent"
 IMAGE = "000000000000.dkr.ecr.us-west-2.amazonaws.com/voice:1"
 BROKEN_IMAGE = "000000000000.dkr.ecr.us-west-2.amazonaws.com/receive-text:1"
 
@@ -32,17 +35,21 @@ class Rehearsal:
     def client(self, service: str) -> Any:
         return boto3.session.Session(region_name="us-west-2").client(service)
 
-    def run(self, cwd: Path, *arguments: str, **environment: str) -> tuple[int, str]:
+    def run(
+        self, cwd: Path, *arguments: str, files: tuple[str, ...] = (), endpoint: str | None = ENDPOINT
+    ) -> tuple[int, str]:
         """Return exit code and output of ``pytest -m live --endpoint ... --endpoint-url ...``."""
+        named = () if endpoint is None else ("--endpoint", endpoint)
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "pytest", "-m", "live", "-p", "no:cacheprovider", "--color=no"),
-                *("--endpoint", ENDPOINT, "--endpoint-url", self.emulator.url, "--idle-seconds", "0.2"),
+                *named,
+                *("--endpoint-url", self.emulator.url, "--idle-seconds", "0.2"),
                 *arguments,
-                str(ROOT / "live_tests"),
+                *(str(ROOT / "live_tests" / name) for name in files or [""]),
             ],
             cwd=cwd,
-            env=self.environment | environment | {"COLUMNS": "150"},
+            env=self.environment | {"COLUMNS": "150"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -62,7 +69,8 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
     }
     quick = Lifecycle(startup_limit=60, starting_interval=0.1, running_interval=1.0)
     with (
-        Emulator(local_images=images, lifecycle=quick, state_directory=state) as emulator,
+        launched(Target("app", "live_tests.tests.scripted_agent:app"), 60, ROOT) as agent,
+        Emulator(local_images=images, lifecycle=quick, state_directory=state, agents={AGENT: agent}) as emulator,
         pytest.MonkeyPatch.context() as patch,
     ):
         for name, value in emulator.environment.items():
@@ -71,6 +79,7 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
         bare = {name: value for name, value in os.environ.items() if not re.match(r"AWS_|SSL_CERT|NODE_EXTRA", name)}
         rehearsal = Rehearsal(emulator, bare | {"BIDI_STATE_DIR": str(state), "PYTHONPATH": str(ROOT)})
         deploy(rehearsal)
+        write_telemetry(rehearsal)
         yield rehearsal
 
 
@@ -102,3 +111,28 @@ def deploy(rehearsal: Rehearsal) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.1)  # the API has no event to wait for
     sagemaker.close()
+
+
+def write_telemetry(rehearsal: Rehearsal) -> None:
+    """Play the part of the service that writes metrics and the container's log: the emulator does not."""
+    cloudwatch, logs = rehearsal.client("cloudwatch"), rehearsal.client("logs")
+    cloudwatch.put_metric_data(
+        Namespace="/aws/sagemaker/Endpoints",
+        MetricData=[
+            {
+                "MetricName": "CPUUtilization",
+                "Dimensions": [{"Name": "EndpointName", "Value": ENDPOINT}, {"Name": "VariantName", "Value": "A"}],
+                "Value": 12.0,
+            }
+        ],
+    )
+    group, stream = f"/aws/sagemaker/Endpoints/{ENDPOINT}", "AllTraffic/i-0"
+    logs.create_log_group(logGroupName=group)
+    logs.create_log_stream(logGroupName=group, logStreamName=stream)
+    logs.put_log_events(
+        logGroupName=group,
+        logStreamName=stream,
+        logEvents=[{"timestamp": int(time.time() * 1000), "message": "the model is loaded"}],
+    )
+    cloudwatch.close()
+    logs.close()

@@ -1,0 +1,49 @@
+"""A container that reads text only has to fail on AWS as it does here: else the run proves nothing."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from contract_tests.bench import Bench
+from contract_tests.checks.text_and_binary import TextAndBinary
+from contract_tests.runner import judge
+from contract_tests.verdict import Status
+from live_tests.budget import Budget, hourly_price
+from live_tests.cloud import Cloud
+from live_tests.deployed import Deployed
+from live_tests.description import Description
+from live_tests.negative_control import deployed
+from live_tests.parity.report import Findings
+from live_tests.plugin import Billing
+
+pytestmark = pytest.mark.live
+
+_MINUTES = 15
+
+
+def test_a_container_that_reads_text_only_fails_here_too(
+    live: Cloud,
+    live_endpoint: Description,
+    live_bench: Bench,
+    live_budget: Budget,
+    live_billing: Billing,
+    live_findings: Findings,
+) -> None:
+    image = live.settings.negative_control
+    if image is None:
+        pytest.skip("opt-in: --negative-control IMAGE deploys a container that has to fail CT1")
+    price = hourly_price(live_endpoint.variants[0].instance_type)
+    about = "its price" if price is None else f"about ${price * _MINUTES / 60:.2f}"
+    live_billing(f"an instance of {live_endpoint.variants[0].instance_type} for some {_MINUTES} minutes, {about}")
+    every = 0.2 if live.settings.local else 15.0
+    limit = min(60.0 * 30, live_budget.left)
+    with deployed(live.client("sagemaker"), live_endpoint, image, limit, every=every) as name:
+        bench = replace(live_bench, reach=Deployed(live, name), baseline=None, measured=False)
+        verdict = asyncio.run(judge(TextAndBinary(), bench))
+    live_findings.measurements["negative_control"] = {"status": verdict.status, "observed": verdict.worst.observed}
+    assert verdict.status is Status.FAIL, (
+        f"CT1 is {verdict.status} for a container that reads text only ({verdict.behaviour.observed}): the fact "
+        "frame.default-binary does not hold here, or the image is not the broken one"
+    )
+    live_findings.ledger.confirm("frame.json-as-binary", f"a container that reads text only: {verdict.worst.observed}")
