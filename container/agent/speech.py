@@ -7,7 +7,7 @@ opened again where the platform has ended it between two turns.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -195,7 +195,7 @@ class SpeechSession:
             self._running.wake()
         self._inbox.put_nowait(_Wake())
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event]:
         """Yield what is spoken in this turn, to its end. Raises SpeechError; the session may then be used again.
 
         A session that is dropped is opened once more in a turn. What was partly heard is not said again: its

@@ -1,0 +1,42 @@
+"""The command line: `python -m container.agent serve`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from container.agent.settings import SettingsError, from_environment
+
+PORT = 8080
+"""AgentCore's."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser."""
+    result = argparse.ArgumentParser(
+        prog="python -m container.agent",
+        description=__doc__,
+        epilog="Environment: SPEECH_ENDPOINT (the SageMaker endpoint that speaks), AGENT_MODEL_ID, AWS_REGION, "
+        "AGENT_VOICE, AGENT_SYSTEM_PROMPT, and AWS_ENDPOINT_URL_BEDROCK_RUNTIME, "
+        "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2, SSL_CERT_FILE to talk to an emulator.",
+    )
+    result.add_argument("command", nargs="?", choices=("serve",), default="serve")
+    result.add_argument("--host", help="address to listen on; 0.0.0.0 in a container, else 127.0.0.1")
+    result.add_argument("--port", type=int, default=PORT, help="port to listen on (%(default)s)")
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit code: 0 done, 2 it was called wrongly."""
+    options = parser().parse_args(arguments)
+    try:
+        settings = from_environment()
+    except SettingsError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    if not settings.endpoint:
+        sys.stderr.write("warning: SPEECH_ENDPOINT is not set; every turn will be answered with an error\n")
+    from container.agent.app import create_app  # noqa: PLC0415  # --help needs no server
+
+    app = create_app(settings)
+    app.run(options.port, options.host, timeout_graceful_shutdown=5)
+    return 0

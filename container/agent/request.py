@@ -1,0 +1,61 @@
+"""What a caller asks for: the JSON payload of an invocation, checked."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+__all__ = ["MAX_PROMPT", "InvalidRequestError", "Request", "parse"]
+
+MAX_PROMPT = 100_000
+"""Characters."""
+
+Mode = Literal["bidi", "batch"]
+
+
+class InvalidRequestError(ValueError):
+    """Raised for a turn that can't be begun; the message is for the caller, `code` for programs."""
+
+    def __init__(self, message: str, code: str = "invalid_request") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One turn. `voice` and `speed` None: the agent's, and the container's own."""
+
+    prompt: str
+    mode: Mode = "bidi"
+    voice: str | None = None
+    speed: float | None = None
+
+
+def parse(payload: object) -> Request:
+    """Check a payload: {"prompt": str, "mode": "bidi"|"batch", "voice": str, "speed": number}, the first one required.
+
+    Unknown fields are left alone. Raises InvalidRequestError.
+    """
+    if not isinstance(payload, dict):
+        raise InvalidRequestError(f"the payload is {_shown(payload)}; expected an object with the field 'prompt'")
+    prompt = payload.get("prompt")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise InvalidRequestError(f"prompt is {_shown(prompt)}; expected a text that is not blank")
+    if len(prompt) > MAX_PROMPT:
+        raise InvalidRequestError(f"prompt has {len(prompt)} characters; expected at most {MAX_PROMPT}")
+    mode = payload.get("mode", "bidi")
+    if mode not in ("bidi", "batch"):
+        raise InvalidRequestError(f"mode is {_shown(mode)}; expected 'bidi' or 'batch'")
+    voice = payload.get("voice")
+    if voice is not None and (not isinstance(voice, str) or not voice):
+        raise InvalidRequestError(f"voice is {_shown(voice)}; expected the name of a voice")
+    speed = payload.get("speed")
+    if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float) or not 0.5 <= speed <= 2):
+        raise InvalidRequestError(f"speed is {_shown(speed)}; expected a number from 0.5 to 2")
+    return Request(prompt, cast("Mode", mode), voice, None if speed is None else float(speed))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "missing"
+    text = json.dumps(value, default=repr)
+    return text if len(text) <= 60 else text[:60] + "..."

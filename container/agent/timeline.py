@@ -1,0 +1,44 @@
+"""The events of one turn: numbered, timed by the container's own clock, and framed for a stream.
+
+Every event has `type`, `seq` (from 0, without gaps), `t_ms` (milliseconds since `agent_start`) and `request_id`.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Timeline", "sse"]
+
+
+class Timeline:
+    """Stamps events. `clock` is in seconds."""
+
+    def __init__(self, request_id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.request_id = request_id or str(uuid.uuid4())
+        self._clock = clock
+        self._begun: float | None = None
+        self._count = 0
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds since the first event."""
+        return 0.0 if self._begun is None else round((self._clock() - self._begun) * 1000, 1)
+
+    def event(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Make the next event of the turn."""
+        if self._begun is None:
+            self._begun = self._clock()
+        stamped = {"type": kind, "seq": self._count, "t_ms": self.ms, "request_id": self.request_id, **fields}
+        self._count += 1
+        return stamped
+
+
+def sse(event: dict[str, Any]) -> bytes:
+    """Return an event as one frame of text/event-stream.
+
+    In ASCII: what some readers take for the end of a line (U+2028, U+0085) is escaped, and no character can be cut by a
+    transport block. Raises ValueError for a number that JSON does not have.
+    """
+    return f"data: {json.dumps(event, allow_nan=False, separators=(',', ':'))}\n\n".encode()

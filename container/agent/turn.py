@@ -1,0 +1,307 @@
+"""One turn: a prompt to events. While the model writes, finished sentences are spoken and their audio comes back.
+
+Everything runs in tasks of the turn's own. Whoever reads the events may leave at any moment: then the model and the
+speech session are stopped too.
+"""
+
+import asyncio
+import base64
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing, suppress
+from typing import Any, cast
+
+from opentelemetry import trace
+from strands import Agent
+
+from container.agent.model_errors import ModelError, model_error
+from container.agent.request import Request
+from container.agent.sentences import SentenceSplitter
+from container.agent.settings import Settings
+from container.agent.speech import Audio, Finished, SpeechError, SpeechSession
+from container.agent.spoken import SpokenText
+from container.agent.timeline import Timeline
+
+__all__ = ["SAMPLE_RATE", "Event", "Turn"]
+
+SAMPLE_RATE = 24_000
+MAX_CHUNK = 24_000
+"""Bytes of audio in one event, half a second: AgentCore's WebSocket takes 32 KB in a frame."""
+
+_QUEUED = 64
+_STOP_S = 2.0
+"""How long a model that was asked to stop may take before its task is cancelled."""
+_LANGUAGES = {"a": "en", "b": "en", "e": "es", "f": "fr", "h": "hi", "i": "it", "j": "ja", "p": "pt", "z": "zh"}
+"""ISO 639-1 by the first letter of a Kokoro voice."""
+
+_log = logging.getLogger(__name__)
+_tracer = trace.get_tracer("container.agent")
+
+Event = dict[str, Any]
+
+
+class Turn:
+    """Runs one turn: :meth:`run` in a task of its own, while :meth:`events` is read."""
+
+    def __init__(
+        self, request: Request, agent: Agent, speech: SpeechSession, timeline: Timeline, settings: Settings
+    ) -> None:
+        self._request = request
+        self._agent = agent
+        self._speech = speech
+        self._timeline = timeline
+        self._settings = settings
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(_QUEUED)
+        self._voice = request.voice or settings.voice
+        self._splitter = SentenceSplitter(_LANGUAGES.get(self._voice[:1], "en"), max_seconds=settings.sentence_wait_s)
+        self._spoken = SpokenText(enabled=settings.clean_text)
+        self._held: list[str] = []
+        """Sentences that wait for the end of the text, in batch mode."""
+        self._handing_over = asyncio.Lock()
+        self._fed = asyncio.Event()
+        self._interrupted = asyncio.Event()
+        self._numbers: dict[int, int] = {}
+        """The session's number of a sentence to the turn's."""
+        self._characters = 0
+        self._sentences = 0
+        self._chunks = 0
+        self._bytes = 0
+        self._marks: dict[str, float] = {}
+        self._stop_reason: str | None = None
+        self._emitting = asyncio.Lock()
+        self._stopping = False
+        self._spoken_to_the_end = False
+        self.completed = False
+        """Whether the turn came to its `done`, uninterrupted."""
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield the events of the turn; the last one is `done` or `error`."""
+        while (event := await self._queue.get()) is not None:
+            yield event
+
+    def interrupt(self) -> None:
+        """Stop speaking: somebody talks into it. The turn ends with a `done` that says so."""
+        self._interrupted.set()
+
+    async def run(self) -> None:
+        """Run the turn. Its failures are events; only a cancellation leaves it, with everything stopped."""
+        attributes = {"speech.mode": self._request.mode, "speech.voice": self._voice}
+        with _tracer.start_as_current_span("speak", attributes=attributes) as span:
+            try:
+                last = await self._run()
+            except asyncio.CancelledError:
+                span.set_attribute("speech.left", True)
+                raise
+            span.set_attributes({f"speech.{name}_ms": at for name, at in self._marks.items()})
+            if last["type"] == "error":
+                span.set_status(trace.StatusCode.ERROR, last["message"])
+        await self._queue.put(last)
+        await self._queue.put(None)
+
+    async def _run(self) -> Event:
+        """Return the last event."""
+        try:
+            await self._emit(
+                "agent_start",
+                mode=self._request.mode,
+                voice=self._voice,
+                format="pcm16",
+                sample_rate=SAMPLE_RATE,
+            )
+            self._speech.open()
+            await self._work()
+        except (SpeechError, ModelError) as failure:
+            _log.warning("turn %s failed: %s", self._timeline.request_id, failure)
+            return self._timeline.event("error", code=failure.code, message=str(failure))
+        except Exception as failure:  # noqa: BLE001 - the reader must be told of whatever it is
+            _log.exception("turn %s failed", self._timeline.request_id)
+            message = f"the agent failed: {type(failure).__name__}: {failure}"
+            return self._timeline.event("error", code="internal", message=message)
+        interrupted = self._interrupted.is_set()
+        self.completed = not interrupted
+        return self._timeline.event(
+            "done",
+            interrupted=interrupted,
+            sentences=self._sentences,
+            total_chunks=self._chunks,
+            duration_s=_seconds(self._bytes),
+            first_text_ms=self._marks.get("first_text"),
+            first_sentence_ms=self._marks.get("first_sentence"),
+            first_audio_ms=self._marks.get("first_audio"),
+        )
+
+    async def _work(self) -> None:
+        """Let both sides work, to their end or to the first failure; leave nothing running."""
+        text = asyncio.create_task(_guarded(self._write()), name="turn-text")
+        audio = asyncio.create_task(_guarded(self._listen()), name="turn-audio")
+        clock = asyncio.create_task(self._watch_the_time(), name="turn-clock")
+        interrupt = asyncio.create_task(self._interrupted.wait(), name="turn-interrupt")
+        running: set[asyncio.Task[Any]] = {text, audio}
+        try:
+            while running and not interrupt.done():
+                done, _ = await asyncio.wait({*running, clock, interrupt}, return_when=asyncio.FIRST_COMPLETED)
+                running -= done
+                for task in done:
+                    task.result()
+        finally:
+            self._stopping = True
+            for task in (audio, clock, interrupt):
+                task.cancel()
+            await self._stop_model(text)
+            await asyncio.gather(text, audio, clock, interrupt, return_exceptions=True)
+            if not self._spoken_to_the_end:
+                await self._speech.cancel()
+
+    async def _stop_model(self, text: "asyncio.Task[None]") -> None:
+        if text.done():
+            return
+        self._agent.cancel()
+        if (stop := getattr(self._agent.model, "stop", None)) is not None:
+            stop.set()
+        me = asyncio.current_task()
+        if me is not None and me.cancelling():  # nobody reads any more: the text side must not wait for room
+            while not self._queue.empty():
+                self._queue.get_nowait()
+        await asyncio.wait([text], timeout=_STOP_S)
+        text.cancel()
+
+    async def _emit(self, kind: str, **fields: Any) -> None:
+        """Queue an event; wait while the reader is slow."""
+        async with self._emitting:  # so that numbers and times are in the order in which the events arrive
+            if not self._stopping:
+                await self._queue.put(self._timeline.event(kind, **fields))
+
+    def _mark(self, name: str) -> None:
+        """Note when something happened for the first time."""
+        if name not in self._marks:
+            self._marks[name] = self._timeline.ms
+            trace.get_current_span().add_event(name, {"t_ms": self._timeline.ms})
+
+    # the text side
+
+    async def _write(self) -> None:
+        async with aclosing(_generator(self._agent.stream_async(self._request.prompt))) as stream:
+            while (event := await self._next(stream)) is not None:
+                await self._take(event)
+        await self._hand_over(self._splitter.flush(), last=True)
+        await self._emit(
+            "text_done", stop_reason=self._stop_reason, characters=self._characters, sentences=self._sentences
+        )
+        self._speech.end_turn()
+
+    async def _next(self, stream: AsyncIterator[Any]) -> dict[str, Any] | None:
+        """Return the agent's next event, None at the end. Raises ModelError."""
+        limit = self._settings.model_timeout_s
+        try:
+            async with asyncio.timeout(limit):
+                event: dict[str, Any] = await anext(stream)
+                return event
+        except StopAsyncIteration:
+            return None
+        except Exception as failure:
+            error = model_error(failure, limit)
+            if error.code != "max_tokens":
+                raise error from failure
+            self._stop_reason = error.code  # what there is, is spoken
+            return None
+
+    async def _take(self, event: dict[str, Any]) -> None:
+        """Take one event of the agent. Only `data` is speech; nothing of the rest is passed on."""
+        text = event.get("data")
+        if isinstance(text, str):
+            if text:
+                self._mark("first_text")
+                self._characters += len(text)
+                await self._emit("text", text=text)
+                await self._hand_over(self._splitter.feed(text))
+                self._fed.set()
+        elif "message" in event or "start_event_loop" in event:
+            # before and after a tool the text does not go on: "Let me check" and "It is sunny" are two sentences
+            await self._hand_over(self._splitter.flush())
+        elif "event_loop_throttled_delay" in event and self._characters:
+            raise ModelError(
+                "model_throttled", "the model broke off its answer and would begin it again from the start"
+            )
+        elif (result := event.get("result")) is not None:
+            self._stop_reason = str(result.stop_reason)
+
+    async def _watch_the_time(self) -> None:
+        """Cut a sentence that waits for its end for too long."""
+        while True:
+            due = self._splitter.overdue_at
+            if due is None:
+                await self._fed.wait()
+            else:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, due - time.monotonic())):
+                        await self._fed.wait()
+            self._fed.clear()
+            await self._hand_over(self._splitter.feed(""))
+
+    async def _hand_over(self, sentences: list[str], *, last: bool = False) -> None:
+        """Speak sentences now; in batch mode, when the text is at its end."""
+        async with self._handing_over:  # two tasks do this: one at a time, in the order in which they were cut
+            if self._request.mode == "batch":
+                self._held += sentences
+                sentences = []
+                if last:
+                    sentences, self._held = self._held, []
+            for sentence in sentences:
+                if spoken := self._spoken.clean(sentence):
+                    await self._say(sentence, spoken)
+
+    async def _say(self, written: str, spoken: str) -> None:
+        self._mark("first_sentence")
+        number = self._sentences
+        self._sentences += 1
+        await self._emit("sentence", sentence=number, text=written, spoken=spoken)
+        if not self._stopping:
+            self._numbers[self._speech.say(spoken).number] = number
+
+    # the audio side
+
+    async def _listen(self) -> None:
+        heard = 0
+        async with aclosing(self._speech.events()) as events:
+            async for event in events:
+                number = self._numbers[event.sentence.number]
+                if isinstance(event, Audio):
+                    self._mark("first_audio")
+                    heard += len(event.pcm)
+                    for start in range(0, len(event.pcm), MAX_CHUNK):
+                        await self._chunk(number, event.pcm[start : start + MAX_CHUNK])
+                elif isinstance(event, Finished):
+                    await self._emit(
+                        "sentence_end", sentence=number, duration_s=_seconds(heard), complete=event.complete
+                    )
+                    heard = 0
+        self._spoken_to_the_end = True
+
+    async def _chunk(self, sentence: int, pcm: bytes) -> None:
+        self._chunks += 1
+        self._bytes += len(pcm)
+        await self._emit("audio_chunk", sentence=sentence, data=base64.b64encode(pcm).decode())
+
+
+def _generator(stream: AsyncIterator[Any]) -> AsyncGenerator[Any]:
+    """Give the agent's stream its real type, which has aclose()."""
+    return cast("AsyncGenerator[Any]", stream)
+
+
+def _seconds(size: int) -> float:
+    return round(size / 2 / SAMPLE_RATE, 3)
+
+
+async def _guarded(work: Coroutine[Any, Any, None]) -> None:
+    """Await `work`; a CancelledError that nobody asked for is a failure like any other.
+
+    One that gets away would end its task in silence, and the other side would wait for it for ever.
+    """
+    try:
+        await work
+    except asyncio.CancelledError as cancelled:
+        task = asyncio.current_task()
+        if task is not None and not task.cancelling():
+            raise RuntimeError("something that the agent awaited was cancelled") from cancelled
+        raise
