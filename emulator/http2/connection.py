@@ -13,6 +13,7 @@ from h2.events import (
     ConnectionTerminated,
     DataReceived,
     Event,
+    PingReceived,
     RemoteSettingsChanged,
     RequestReceived,
     StreamEnded,
@@ -22,6 +23,7 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 
+from emulator.http2.calm import Calm
 from emulator.http2.protocol import ServerProtocol
 from emulator.http2.stream import Http2Stream
 from emulator.switches import Switches
@@ -32,6 +34,9 @@ _log = logging.getLogger("emulator.http2")
 _TCP_QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _MAX_CONNECTION_WINDOW = 2**31 - 1
 _DEFAULT_WINDOW = 65_535
+# how often, and how many seconds each time, a client in error may go on sending
+_LINGERS = 20
+_LINGER = 0.1
 _FAREWELL = 0.5
 
 Handler = Callable[[Http2Stream], Awaitable[None]]
@@ -48,6 +53,9 @@ class Http2Connection(asyncio.Protocol):
         self._tasks: set[asyncio.Task[None]] = set()
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
+        self._ending: asyncio.TimerHandle | None = None
+        self._heard = False
+        self._calm = Calm(asyncio.get_running_loop().time())
         self._lost = asyncio.Event()
         self.peer = ""
         """Address of the client."""
@@ -83,6 +91,9 @@ class Http2Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Feed the protocol; re-arm the quick ACK, which Linux takes back after every use."""
         self._acknowledge_at_once()
+        if self._ending is not None:
+            self._heard = True
+            return
         if self._transport is None or self._transport.is_closing():
             return
         try:
@@ -92,12 +103,17 @@ class Http2Connection(asyncio.Protocol):
             return
         for event in events:
             self._take(event)
+            if _is_idle_talk(event) and not self._calm.spend(asyncio.get_running_loop().time()):
+                self._give_up()
+                return
         if self._switches.quick_ack == "on" and _TCP_QUICKACK is None:
             self.h2.increment_flow_control_window(1)  # elsewhere than on Linux, a frame for the ACK to ride on
         self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell all streams."""
+        if self._ending is not None:
+            self._ending.cancel()
         self._lost.set()
         self._peers.discard(self)
         self.writable.set()
@@ -151,12 +167,27 @@ class Http2Connection(asyncio.Protocol):
             self._transport.abort()
             await self._lost.wait()
 
+    def _give_up(self) -> None:
+        with contextlib.suppress(ProtocolError):
+            self.h2.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+        self._end("client floods the connection with PING, SETTINGS, RST_STREAM or empty DATA frames")
+
     def _end(self, why: str) -> None:
         _log.warning("%s", why)
         self.flush()
-        if self._transport is not None:
-            self._transport.close()
         self._lose_all(why)
+        self._linger(_LINGERS)
+
+    def _linger(self, times: int) -> None:
+        """Close when the client has stopped sending: closed under it, TCP would take the GOAWAY back."""
+        self._heard = False
+        self._ending = asyncio.get_running_loop().call_later(_LINGER, self._close_if_silent, times)
+
+    def _close_if_silent(self, times: int) -> None:
+        if self._heard and times > 1:
+            self._linger(times - 1)
+        elif self._transport is not None:
+            self._transport.close()
 
     def _lose_all(self, why: str) -> None:
         for stream in self._streams.values():
@@ -200,7 +231,8 @@ class Http2Connection(asyncio.Protocol):
     def _begin(self, event: RequestReceived) -> None:
         headers = [(_text(name), _text(value)) for name, value in event.headers or ()]
         if len(self._streams) >= self._switches.max_streams:
-            self.h2.reset_stream(event.stream_id or 0, ErrorCodes.REFUSED_STREAM)
+            with contextlib.suppress(ProtocolError):  # the client may have reset it in the same breath
+                self.h2.reset_stream(event.stream_id or 0, ErrorCodes.REFUSED_STREAM)
             return
         stream = Http2Stream(self, event.stream_id or 0, headers)
         self._streams[stream.id] = stream
@@ -223,6 +255,16 @@ class Http2Connection(asyncio.Protocol):
         if self._switches.quick_ack == "on" and _TCP_QUICKACK is not None and self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.setsockopt(socket.IPPROTO_TCP, _TCP_QUICKACK, 1)
+
+
+def _is_idle_talk(event: Event) -> bool:
+    match event:
+        case PingReceived() | RemoteSettingsChanged() | StreamReset():
+            return True
+        case DataReceived():
+            return not event.data and event.stream_ended is None
+        case _:
+            return False
 
 
 def _text(raw: bytes | str) -> str:

@@ -178,7 +178,7 @@ class Http2Stream:
 
     def _credit(self) -> None:
         owed, self._owed = self._owed, 0
-        if owed and self._gone is None:
+        if owed:
             self._connection.acknowledge(owed, self.id)
 
     def _raise_if_gone(self) -> None:
