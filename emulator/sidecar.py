@@ -116,6 +116,8 @@ class Sidecar(asyncio.Protocol):
         self._gone: asyncio.Future[None] = loop.create_future()
         self.end: Closed | Lost | None = None
         """How the container ended the connection, as soon as it is seen: frames before it may still wait."""
+        self.response_headers: list[tuple[str, str]] = []
+        """Of the answer to the upgrade; names in lower case."""
         self.accept_seconds = 0.0
         """How long the container took to accept, from the dial to its 101."""
 
@@ -280,6 +282,7 @@ class Sidecar(asyncio.Protocol):
     def _take_events(self) -> None:
         for event in self._protocol.events_received():
             if isinstance(event, Response):
+                self.response_headers = [(name.lower(), value) for name, value in event.headers.raw_items()]
                 self._answered()
             elif isinstance(event, WireFrame):
                 self._take_frame(event)

@@ -74,6 +74,12 @@ class Switches:
     ping_misses: int = _default("ping.misses", "unanswered Pings after which the session ends")
     ping_miss_end: Literal["model-error", "clean"] = _default("unk.ping-tick", "what the client sees then")
     ping_payload: Literal["counter", "empty"] = _default("unk.ping-payload", "what a Ping carries")
+    metering: Literal["on", "off"] = _switch(
+        "on", "meter.opt-in", "the metering socket, where the container offers one in its 101"
+    )
+    meter_drop: Literal["model-error", "clean"] = _default(
+        "unk.meter-drop", "what the client sees when a metering socket that the container requires is lost"
+    )
     close_timeout: float = _switch(10.0, "close.client-input", "until a Close must be answered; then the TCP end")
 
     # --- the client's connection ---

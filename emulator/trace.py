@@ -5,7 +5,7 @@ No header of a request gets into it, and what of a query is a credential is take
 
 import logging
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -29,6 +29,7 @@ _MAX_SESSIONS = 1000
 _MAX_ENTRIES = 2000
 _MAX_ALL_ENTRIES = 100_000
 _MAX_TEXT = 2000
+_MAX_DIMENSIONS = 100
 _FIRST = 32
 _SECRET = re.compile(
     r"(?i)([?&](?:x-amz-signature|x-amz-security-token|x-amz-credential|awsaccesskeyid|signature)=)[^&\s]+"
@@ -82,7 +83,7 @@ class SessionTrace:
     variant: str = ""
     container_target: str = ""
     """Path and query of the WebSocket in the container."""
-    metered: Counter[str] = field(default_factory=Counter)
+    metered: dict[str, float] = field(default_factory=dict)
     """Units that the container has reported on its metering socket, by dimension."""
     listener: Callable[[TraceEntry], None] | None = None
     kept: Callable[[], None] | None = None
@@ -114,6 +115,11 @@ class SessionTrace:
         text = f"{kind or 'no DataType'}{f', {state}' if state else ''}{shown}{note}"
         first, size = part.data[:_FIRST], len(part.data)
         self._append(TraceEntry(self._now(), "client", direction, "part", text, None, kind, state, size, first))
+
+    def count(self, dimension: str, units: float) -> None:
+        """Count units that the container has reported. The dimensions are bounded, as the entries are."""
+        if dimension in self.metered or len(self.metered) < _MAX_DIMENSIONS:
+            self.metered[dimension] = self.metered.get(dimension, 0) + units
 
     def _now(self) -> float:
         return self.clock() - self.began

@@ -32,7 +32,7 @@ class Stage:
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         given = {"headers": headers} | ({} if body is None else {"json": body})
-        return await self.http.request(method, f"/_emulator/{path}", **given)  # type: ignore[arg-type]  # httpx's own
+        return await self.http.request(method, f"/_emulator/{path}", **given)
 
     async def json(self, method: str, path: str, body: Any = None) -> Any:
         answer = await self.ask(method, path, body)

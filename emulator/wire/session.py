@@ -262,6 +262,19 @@ class Session:
         )
         return self._fail(MODEL_STREAM_ERROR, text, "PingTimeout", self._switches.close_code_out)
 
+    def metering_lost(self, what: str) -> list[Action]:
+        """A metering socket that the container requires is gone (facts ``meter.fail``, ``unk.meter-drop``)."""
+        if self.ended:
+            return []
+        if self._switches.meter_drop == "clean":
+            return self.grace_over()
+        return self._fail(
+            MODEL_STREAM_ERROR,
+            f"The metering socket, which the container requires, is lost: {what}.",
+            "MeteringStreamLost",
+            self._switches.close_code_out,
+        )
+
     # --- the service itself ---
 
     def limit_exceeded(self, message: str) -> list[Action]:
