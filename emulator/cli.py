@@ -20,6 +20,7 @@ from emulator.endpoint import Endpoint, Variant
 from emulator.faults_cli import add_commands
 from emulator.fidelity import fidelity_page
 from emulator.launch import TargetError, launched
+from emulator.parity import import_report
 from emulator.recording import Recorder, Recording, RecordingError
 from emulator.replay import replay
 from emulator.server import PortInUseError, Server
@@ -122,6 +123,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.add_argument("--markdown", action="store_true", help="as the page docs/fidelity.md")
+    table.add_argument(
+        "--import",
+        dest="report",
+        type=Path,
+        metavar="FILE",
+        help="enter the confirmations of a live run's report (pytest -m live) into the table",
+    )
     table.set_defaults(run=_facts)
     add_commands(commands)
     show = commands.add_parser("show", help="the same as 'trace show'")
@@ -321,6 +329,8 @@ def _print_entry(trace: SessionTrace, entry: TraceEntry) -> None:
 
 
 def _facts(options: argparse.Namespace) -> int:
+    if options.report is not None:
+        return import_report(options.report)
     if options.markdown:
         print(fidelity_page(), end="")
         return 0

@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from emulator import facts
 
-__all__ = ["SCHEMA", "Imported", "ParityReport", "ReportError", "enter"]
+__all__ = ["SCHEMA", "Imported", "ParityReport", "ReportError", "enter", "import_report"]
 
 SCHEMA = "sagemaker-bidi-live/1"
 """Of the report that ``pytest -m live`` writes; new members may come without a new number."""
@@ -84,7 +85,9 @@ def _outcomes(path: Path, body: Mapping[str, Any]) -> dict[str, tuple[str, str]]
             facts.get(fact_id)
         except facts.UnknownFactError as error:
             raise ReportError(f"{path}: {error} Was it written by another version?") from error
-        outcome = entry.get("outcome") if isinstance(entry, dict) else entry
+        if not isinstance(entry, dict):
+            raise ReportError(f"{path}: {fact_id} is {entry!r}, expected is an object with 'outcome' and 'seen'")
+        outcome = entry.get("outcome")
         if outcome not in _OUTCOMES:
             raise ReportError(f"{path}: {fact_id} is {outcome!r}, expected is one of {', '.join(_OUTCOMES)}")
         outcomes[fact_id] = (str(outcome), str(entry.get("seen", "")))
@@ -143,3 +146,23 @@ def _replace(table: Path, text: str) -> None:
         draft.replace(table)
     except OSError as error:
         raise ReportError(f"{table} cannot be written: {error.strerror}") from error
+
+
+def import_report(path: Path, table: Path | None = None) -> int:
+    """Enter a report into the facts table (default: the one of this checkout) and say what has changed.
+
+    Returns the exit status: 0, or 1 where a fact is refuted, or 2 where the file is no good.
+    """
+    try:
+        report = ParityReport.load(path)
+        changed = enter(report, table or Path(facts.__file__).with_name("facts.toml"))
+    except ReportError as error:
+        print(f"emulator: {error}", file=sys.stderr)
+        return 2
+    print(
+        f"{len(changed.dated)} facts confirmed on {report.date} in {report.region}: {', '.join(changed.dated) or '-'}"
+    )
+    print("The page follows: uv run emulator facts --markdown > docs/fidelity.md")
+    for fact_id, seen in changed.refuted.items():
+        print(f"refuted, for you to look at: {fact_id}\n  {facts.get(fact_id).statement}\n  seen: {seen}")
+    return 1 if changed.refuted else 0
