@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from container.kokoro import formats, messages, openai
 from container.kokoro.errors import RequestError
@@ -57,7 +58,7 @@ async def invoke(
         return fail(error)
     if first is None:
         return Response(status_code=CLIENT_GONE)
-    return StreamingResponse(_joined(first, parts), media_type=encoder.media_type)
+    return _Stream(first, parts, encoder.media_type)
 
 
 def failure(error: RequestError) -> JSONResponse:
@@ -101,14 +102,25 @@ class Answer:
             self._telemetry.done("http", self.delivery.utterance, self.delivery, outcome)
 
 
-async def _joined(first: bytes, parts: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    try:
-        if first:
-            yield first
-        async for part in parts:
-            yield part
-    finally:
-        await parts.aclose()
+class _Stream(StreamingResponse):
+    """Sends `first` and then the rest of `parts`; ends the work also where the client left before any was sent."""
+
+    def __init__(self, first: bytes, parts: AsyncGenerator[bytes], media_type: str) -> None:
+        async def joined() -> AsyncGenerator[bytes]:
+            if first:
+                yield first
+            async for part in parts:
+                yield part
+
+        super().__init__(joined(), media_type=media_type)
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, as an ASGI application."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._parts.aclose()
 
 
 async def _whole(

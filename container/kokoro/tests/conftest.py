@@ -36,7 +36,14 @@ class Served:
 
     def metric(self, name: str, **labels: str) -> float:
         """Return the value of one metric; 0 when it never was set."""
+        self.app.state.telemetry.waiting.set(self.app.state.model.waiting)
         return metric(self.app.state.telemetry.exposition().decode(), name, **labels)
+
+    async def settled(self, name: str, value: float, **labels: str) -> None:
+        """Wait until a metric has this value: the server runs in another thread."""
+        async with asyncio.timeout(20):
+            while self.metric(name, **labels) != value:  # noqa: ASYNC110  # no event reaches this loop
+                await asyncio.sleep(0.01)
 
 
 def metric(exposition: str, name: str, **labels: str) -> float:

@@ -22,7 +22,10 @@ SERVERS = ("uvicorn", "hypercorn")
 @contextmanager
 def serving(app: Starlette, name: str, settings: Settings | None = None) -> Generator[int]:
     """Serve `app` with "uvicorn" or "hypercorn" on a free port of 127.0.0.1, which is listening already."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    # named as TCP: asyncio switches Nagle's algorithm off only then
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
     port: int = listener.getsockname()[1]
     with _uvicorn(app, listener, settings or Settings()) if name == "uvicorn" else _hypercorn(app, listener):
         yield port
