@@ -15,6 +15,7 @@ from emulator.exchange import Exchange, answer, answer_error
 from emulator.http1.invocation import Invocation
 from emulator.http1.invoke import Invoker
 from emulator.http2 import Http2Stream
+from emulator.page.service import Page
 from emulator.wire.exceptions import RequestError
 
 __all__ = ["AlpnSwitch", "Router"]
@@ -62,6 +63,7 @@ class Router:
         self._invoker = invoker
         self._bedrock = bedrock
         self._agents = agents
+        self._page = Page(agents)
         self._admin = admin
         self._elsewhere = elsewhere
 
@@ -83,6 +85,9 @@ class Router:
     async def _serve(self, exchange: Exchange) -> None:
         if Admin.serves(exchange.path):
             await self._admin.serve(exchange)
+            return
+        if Page.serves(exchange.method, exchange.path, dict(exchange.headers)):
+            await self._page.serve(exchange)
             return
         origin = dict(exchange.headers).get("origin")
         if origin is not None and urlsplit(origin).hostname not in _LOOPBACK:

@@ -1,0 +1,109 @@
+// The page: one prompt, two columns, what happens when.
+
+import { ask } from "./agent.js";
+import { PcmDecoder, fromBase64 } from "./pcm.js";
+import { Player } from "./player.js";
+
+const form = document.querySelector("form");
+const player = new Player();
+const configuration = await (await fetch("config.json")).json();
+let running = null;
+
+if (!configuration.agents.length) {
+  document.querySelector("#notice").textContent =
+    "This emulator has no agent. Start it with: uv run emulator up --target kokoro --agent agent";
+  for (const button of form.querySelectorAll("button")) button.disabled = true;
+}
+
+function show(column, name, text) {
+  document.querySelector(`#${column} .${name}`).textContent = text;
+}
+
+function milliseconds(value) {
+  return `${Math.round(value)} ms`;
+}
+
+/** Asks in one mode; resolves when its audio was played. */
+async function run(mode, prompt, signal) {
+  const column = document.querySelector(`#${mode}`);
+  const log = column.querySelector("ol");
+  const decoder = new PcmDecoder();
+  const times = {};
+  column.classList.remove("failed", "complete");
+  log.replaceChildren();
+  for (const name of ["first", "heard", "written", "text", "error"]) show(mode, name, "");
+  let gaps = 0;
+  let begun = performance.now();
+  await player.open();
+  player.started = () => {
+    times.heard ??= performance.now() - begun;
+    show(mode, "heard", milliseconds(times.heard));
+  };
+  player.gap = () => {
+    gaps += 1;
+  };
+  const played = new Promise((resolve) => {
+    player.ended = resolve;
+    signal.addEventListener("abort", resolve);
+  });
+  try {
+    const [agent] = configuration.agents;
+    let text = "";
+    let chunks = 0;
+    for await (const event of ask({ ...agent, token: configuration.token }, { prompt, mode }, signal)) {
+      if (event.type === "agent_start") begun = event.arrived;
+      const at = event.arrived - begun;
+      const delta = event.type === "text" || event.type === "text_delta";
+      if (delta) {
+        text += event.text ?? "";
+        show(mode, "text", text);
+      } else if (event.type === "audio_chunk") {
+        chunks += 1;
+        times.first ??= at;
+        show(mode, "first", milliseconds(times.first));
+        player.play(decoder.feed(fromBase64(event.data ?? event.audio)));
+      } else if (event.type === "text_done") {
+        times.written = at;
+        show(mode, "written", milliseconds(at));
+      } else if (event.type === "error" || "error" in event) {
+        throw new Error(event.message ?? event.error ?? "the agent failed");
+      }
+      if (!delta && (event.type !== "audio_chunk" || chunks === 1)) {
+        const item = document.createElement("li");
+        const clock = event.t_ms === undefined ? "" : ` (container: ${milliseconds(event.t_ms)})`;
+        item.textContent = `${milliseconds(at)} ${event.type}${clock}${event.type === "sentence" ? ` ${event.text}` : ""}`;
+        log.append(item);
+      }
+    }
+    player.end();
+    if (chunks) await played;
+    column.dataset.gaps = String(gaps);
+    column.classList.add("complete");
+  } catch (error) {
+    player.clear();
+    column.classList.add("failed");
+    show(mode, "error", signal.aborted ? "stopped" : String(error.message ?? error));
+  }
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const mode = event.submitter?.value ?? "both";
+  running?.abort();
+  running = new AbortController();
+  const { signal } = running;
+  const prompt = form.elements.prompt.value;
+  form.classList.add("running");
+  // one after the other: at once they would take each other's time, and speak at once
+  for (const each of mode === "both" ? ["bidi", "batch"] : [mode]) {
+    if (!signal.aborted) await run(each, prompt, signal);
+  }
+  if (!signal.aborted) form.classList.remove("running");
+});
+
+document.querySelector("#stop").addEventListener("click", () => {
+  running?.abort();
+  player.clear();
+  form.classList.remove("running");
+});
+document.body.dataset.ready = "true";

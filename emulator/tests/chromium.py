@@ -1,0 +1,119 @@
+"""A headless Chromium for a test: opens a page, runs JavaScript in it, ends with the block."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+__all__ = ["Tab", "chromium"]
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-audio-output",  # its clock runs without a sound card too
+    "--autoplay-policy=no-user-gesture-required",
+    "--no-first-run",
+    "--remote-debugging-port=0",
+)
+
+
+class Tab:
+    """The one tab of the browser."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._ids = itertools.count(1)
+
+    async def run(self, script: str) -> Any:
+        """Return the value of an expression; a promise is awaited.
+
+        Raises:
+            AssertionError: it threw.
+        """
+        parameters = {"expression": script, "awaitPromise": True, "returnByValue": True}
+        answer = await self.call("Runtime.evaluate", parameters)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    async def open(self, url: str) -> None:
+        """Go to a page and wait until it says that it is ready."""
+        await self.call("Page.navigate", {"url": url})
+        await self.until("document.body?.dataset.ready === 'true'")
+
+    async def until(self, condition: str) -> None:
+        """Wait until an expression is true; the page itself looks whenever it changes."""
+        await self.run(f"""new Promise((resolve) => {{
+            const look = () => {{ if ({condition}) {{ seen.disconnect(); resolve(); }} }};
+            const seen = new MutationObserver(look);
+            const all = {{ subtree: true, childList: true, attributes: true, characterData: true }};
+            seen.observe(document, all);
+            look();
+        }})""")
+
+    async def call(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Call a method of the DevTools protocol."""
+        number = next(self._ids)
+        await self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(await self._socket.recv())
+            if message.get("id") == number:
+                assert "error" not in message, message
+                result: dict[str, Any] = message["result"]
+                return result
+
+
+@contextlib.asynccontextmanager
+async def chromium(profile: Path) -> AsyncIterator[Tab]:
+    """Start Chromium with a profile of its own; skips the test where there is none."""
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip(f"no Chromium: none of {', '.join(_NAMES)} is installed")
+    process = await asyncio.create_subprocess_exec(
+        program,
+        *_FLAGS,
+        f"--user-data-dir={profile}",
+        "about:blank",
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    reading = asyncio.ensure_future(_address(process.stderr))
+    try:
+        address = await asyncio.shield(reading)
+        async with connect(address, max_size=None) as browser:
+            root = Tab(browser)
+            targets = await root.call("Target.getTargets", {})
+            page = next(target for target in targets["targetInfos"] if target["type"] == "page")
+            port = re.search(r":(\d+)/", address)
+            assert port is not None
+            async with connect(f"ws://127.0.0.1:{port[1]}/devtools/page/{page['targetId']}", max_size=None) as socket:
+                yield Tab(socket)
+            await root.call("Browser.close", {})
+        async with asyncio.timeout(10):
+            await process.wait()
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def _address(output: asyncio.StreamReader) -> str:
+    said = ""
+    while line := (await output.readline()).decode("utf-8", "replace"):
+        said += line
+        if match := re.search(r"DevTools listening on (ws://\S+)", line):
+            return match[1]
+    raise AssertionError(f"Chromium did not start:\n{said}")

@@ -1,0 +1,86 @@
+"""The page in a real browser, with an agent behind the emulator."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from emulator import Switches
+from emulator.agentcore.start import agent_container
+from emulator.bedrock.script import Script, Turn
+from emulator.server import Server
+from emulator.tests.chromium import Tab, chromium
+
+AGENT = f"{sys.executable} -m uvicorn emulator.tests.scripted_agent:app --host 127.0.0.1 --port {{port}}"
+TEXT = "Ein Satz mit 李 und 😀. Noch einer. Und ein dritter."
+
+
+@contextlib.asynccontextmanager
+async def page(tmp_path: Path, cut: int = 0) -> AsyncIterator[Tab]:
+    script = Script((Turn(TEXT, first_token=0.1, tokens_per_second=30),))
+    server = Server(
+        switches=Switches(agent_cut=cut), state_directory=tmp_path / "state", http_port=0, bedrock_script=script
+    )
+    async with (
+        asyncio.timeout(120),
+        chromium(tmp_path / "profile") as tab,
+        server,
+        agent_container(AGENT, server.certificates.environment(server.url)) as url,
+    ):
+        server.agents.runtimes.put("local", url)
+        await tab.open(f"{server.http_url}/_page/")
+        yield tab
+
+
+async def column(tab: Tab, mode: str) -> dict[str, str]:
+    names = ("first", "heard", "written", "text", "error")
+    script = ", ".join(f"{name}: document.querySelector('#{mode} .{name}').textContent" for name in names)
+    fields: dict[str, str] = await tab.run(f"({{{script}}})")
+    return fields
+
+
+async def press(tab: Tab, button: str) -> None:
+    await tab.run(f"document.querySelector('button[value={button}]').click()")
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+async def test_text_and_audio_arrive_in_both_modes(cut: int, tmp_path: Path) -> None:
+    async with page(tmp_path, cut) as tab:
+        await press(tab, "both")
+        await tab.until("document.querySelectorAll('.complete, .failed').length === 2")
+        bidi, batch = [await column(tab, mode) for mode in ("bidi", "batch")]
+    for each in (bidi, batch):
+        assert each["error"] == ""
+        assert each["text"] == TEXT
+        assert each["first"].endswith(" ms")
+        assert each["heard"].endswith(" ms")
+    assert milliseconds(bidi["first"]) < milliseconds(bidi["written"])
+    assert milliseconds(batch["first"]) >= milliseconds(batch["written"])
+
+
+def milliseconds(shown: str) -> int:
+    return int(shown.removesuffix(" ms"))
+
+
+async def test_an_error_of_the_agent_is_shown_and_the_next_question_works(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        await tab.run("document.querySelector('input').value = 'fail'")
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi.failed')")
+        assert (await column(tab, "bidi"))["error"] == "as it was asked to"
+        await tab.run("document.querySelector('input').value = 'again'")
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi.complete')")
+        assert (await column(tab, "bidi"))["text"] == TEXT
+
+
+async def test_a_question_can_be_stopped(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi .text').textContent !== ''")
+        await tab.run("document.querySelector('#stop').click()")
+        await tab.until("document.querySelector('#bidi.failed')")
+        assert (await column(tab, "bidi"))["error"] == "stopped"
