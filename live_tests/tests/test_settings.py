@@ -1,0 +1,107 @@
+"""Options, outputs file and environment of a live run."""
+
+from pathlib import Path
+
+import pytest
+
+from deploy.outputs import Outputs, save
+from live_tests.budget import Budget, disagreement, hourly_price, standing_cost
+from live_tests.cloud import connected
+from live_tests.settings import NotConfiguredError, Settings, SettingsError, settings
+
+ARN = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:runtime/voice-abcdefghij"
+
+
+def test_options_go_before_the_outputs_file_before_the_environment(tmp_path: Path) -> None:
+    file = save(Outputs("deployed", "eu-west-1", ARN), tmp_path / "outputs.json")
+    found = settings(endpoint=None, region=None, outputs=file, environment={"AWS_REGION": "us-east-1"})
+    assert (found.endpoint, found.region, found.agent_runtime) == ("deployed", "eu-west-1", ARN)
+    assert found.streaming_url == "https://runtime.sagemaker.eu-west-1.amazonaws.com:8443"
+    assert not found.local
+    found = settings(endpoint="mine", region="us-west-2", outputs=file, environment={})
+    assert (found.endpoint, found.region) == ("mine", "us-west-2")
+    found = settings(endpoint="mine", region=None, environment={"AWS_REGION": "us-east-1"})
+    assert found.region == "us-east-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("https://127.0.0.1:8443", True),
+        ("https://localhost:8443/", True),
+        ("https://[::1]:8443", True),
+        ("https://vpce-1.runtime.sagemaker.eu-west-1.vpce.amazonaws.com:8443", False),
+    ],
+)
+def test_only_a_loopback_address_is_this_machine(url: str, local: bool) -> None:
+    found = settings(endpoint="mine", region="eu-west-1", endpoint_url=url, environment={})
+    assert found.local is local
+    assert found.streaming_url == url.rstrip("/")
+
+
+def test_on_this_machine_the_region_does_not_matter() -> None:
+    assert settings(endpoint="m", region=None, endpoint_url="https://127.0.0.1:1", environment={}).region == "us-west-2"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"endpoint": "a_b"}, "--endpoint 'a_b': expected letters"),
+        ({"endpoint": "m", "endpoint_url": "http://127.0.0.1:8443"}, "expected https://HOST:PORT"),
+        ({"endpoint": "m", "region": None}, "no region is known: name it with --region"),
+        ({"endpoint": "m", "region": "Oregon"}, "expected a region such as us-west-2"),
+        ({"endpoint": "m", "agent_runtime": "voice"}, "expected arn:aws:bedrock-agentcore"),
+        ({"endpoint": None, "outputs": Path("/nonexistent.json")}, "--outputs /nonexistent.json"),
+    ],
+)
+def test_what_cannot_be_understood_says_what_is_expected(options: dict[str, object], words: str) -> None:
+    with pytest.raises(SettingsError, match=words.replace("(", r"\(")):
+        settings(**({"region": "eu-west-1", "environment": {}} | options))  # type: ignore[arg-type]
+
+
+def test_outputs_without_an_endpoint_are_no_silent_skip(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="it names no endpoint"):
+        settings(endpoint=None, region=None, outputs=save(Outputs(region="eu-west-1"), tmp_path / "o"), environment={})
+    with pytest.raises(NotConfiguredError, match="--endpoint NAME --region REGION, or --outputs FILE"):
+        settings(endpoint=None, region="eu-west-1", environment={})
+
+
+def test_no_credentials_is_a_reason_and_the_emulator_s_pair_stays_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "SSL_CERT_FILE", "AWS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("BIDI_STATE_DIR", str(tmp_path))
+    with pytest.raises(NotConfiguredError, match="no AWS credentials"), connected(Settings("m", "eu-west-1"), {}):
+        pass
+    with connected(Settings("m", "eu-west-1", "https://127.0.0.1:1"), {}) as cloud:
+        assert cloud.account().access_key == "AKIDEXAMPLE"
+        assert cloud.account().region == "eu-west-1"
+
+
+def test_the_budget_counts_down_to_nothing() -> None:
+    now = 100.0
+    budget = Budget(60.0, clock=lambda: now)
+    assert budget.left == 60
+    now = 159.0
+    assert not budget.spent
+    now = 161.0
+    assert budget.spent
+    assert budget.left == 0
+
+
+def test_what_bills_is_only_done_with_yes_and_free_on_this_machine() -> None:
+    assert disagreement("two answers", agreed=True, local=False) is None
+    assert disagreement("two answers", agreed=False, local=True) is None
+    assert "needs --yes" in str(disagreement("two answers", agreed=False, local=False))
+    assert "two answers" in str(disagreement("two answers", agreed=False, local=False))
+
+
+def test_the_price_of_what_runs_is_told() -> None:
+    assert hourly_price("ml.g5.xlarge", 2) == pytest.approx(2.82)
+    assert hourly_price("ml.unknown.large") is None
+    assert "2 x ml.g5.xlarge: about $2.82 an hour, $68 a day" in standing_cost("ml.g5.xlarge", 2)
+    assert "no price is known here" in standing_cost("ml.unknown.large", 1)

@@ -1,0 +1,110 @@
+"""Events of an agent's answer, however the body is cut."""
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from live_tests.agent import AgentError, Mode, Turn, compare, take_turn
+from live_tests.sse import EventReader, StreamSyntaxError
+from live_tests.tests.scripted_agent import events
+
+TEXT = 'Grüße \u2028 \u0085 {"a"} \U0001f600 data: \\n'
+
+
+def frame(event: dict[str, Any], newline: str = "\n") -> bytes:
+    return f"data: {json.dumps(event, ensure_ascii=False)}{newline}{newline}".encode()
+
+
+@given(st.lists(st.integers(0, 400), max_size=30), st.sampled_from(["\n", "\r\n"]))
+def test_events_come_whole_wherever_the_body_is_cut(cuts: list[int], newline: str) -> None:
+    sent = [{"type": "text", "text": TEXT, "seq": number} for number in range(3)]
+    body = b": keep-alive\n\n" + b"".join(frame(event, newline) for event in sent)
+    places = sorted({0, len(body), *(cut % len(body) for cut in cuts)})
+    reader = EventReader()
+    heard = [event for one, two in pairwise(places) for event in reader.feed(body[one:two])]
+    reader.end()
+    assert heard == sent
+
+
+def test_an_event_is_given_as_soon_as_it_is_whole() -> None:
+    reader = EventReader()
+    assert list(reader.feed(b'data: {"type": "agent_start"}\n')) == []
+    assert list(reader.feed(b"\n")) == [{"type": "agent_start"}]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [(b"data: {nope}\n\n", "no JSON"), (b"data: [1]\n\n", "no JSON object"), (b'data: {"a": 1}', "in the middle of")],
+)
+def test_what_is_no_stream_of_events_is_an_error(body: bytes, words: str) -> None:
+    def read() -> None:
+        reader = EventReader()
+        list(reader.feed(body))
+        reader.end()
+
+    with pytest.raises(StreamSyntaxError, match=words):
+        read()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 5.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def scripted(mode: Mode, clock: Clock, step: float = 0.1, piece: int = 50) -> Iterator[bytes]:
+    """Yield the scripted agent's answer in pieces; ``step`` seconds pass before each event."""
+    for number, event in enumerate(events(mode)):
+        clock.now += step
+        data = frame(event | {"t_ms": 100 * number})
+        for start in range(0, len(data), piece):
+            yield data[start : start + piece]
+
+
+def turn(mode: Mode, **options: Any) -> Turn:
+    clock = Clock()
+    return take_turn(scripted(mode, clock, **options), mode, clock)
+
+
+def test_a_turn_is_timed_from_agent_start() -> None:
+    bidi, batch = turn("bidi"), turn("batch")
+    # agent_start, three texts, sentence, audio_chunk
+    assert bidi.first_text == pytest.approx(100)
+    assert bidi.first_audio == pytest.approx(500)
+    assert bidi.first_audio_agent == 500
+    assert bidi.chunks == batch.chunks == 2
+    assert bidi.early
+    # agent_start, six texts, text_done, sentence, audio_chunk
+    assert batch.text_done == pytest.approx(700)
+    assert batch.first_audio == pytest.approx(900)
+    assert not batch.early
+    lines = compare([bidi] * 3, [batch] * 3)
+    assert "bidi is heard 1.80 times earlier (published: 2.4 locally, 3.5 deployed)" in lines
+
+
+def test_whether_audio_was_early_is_the_agent_s_own_clock() -> None:
+    # all of it arrives at once: on the caller's clock nothing is early
+    body = b"".join(frame(event | {"t_ms": 100 * number}) for number, event in enumerate(events("bidi")))
+    assert take_turn(iter([body]), "bidi").early
+
+
+@pytest.mark.parametrize(
+    ("tail", "words"),
+    [
+        ([], "ended without 'done', after agent_start"),
+        ([{"type": "error", "message": "the voice is gone"}], "the agent reports: the voice is gone"),
+        ([{"error": "boom", "error_type": "RuntimeError"}], "the agent reports: boom"),
+        ([{"type": "text", "seq": 1}, {"type": "text", "seq": 1}], "text has seq 1 after 1"),
+    ],
+)
+def test_an_answer_that_does_not_come_to_its_end_is_an_error(tail: list[dict[str, Any]], words: str) -> None:
+    body = b"".join(map(frame, [{"type": "agent_start"}, *tail]))
+    with pytest.raises(AgentError, match=words):
+        take_turn(iter([body]), "bidi")
