@@ -1,4 +1,4 @@
-"""Which weights to use: a directory given, /opt/ml/model, the packaged ones (cached), or the hub on explicit wish."""
+"""Which weights to use: a directory or S3 prefix given, /opt/ml/model, the packaged ones, or the hub on wish."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +38,16 @@ class Weights:
 
 
 def resolve(choice: str, engine: str) -> Weights:
-    """Find weights for `engine` ("onnx" or "torch"). `choice` is "auto", "hub" or a directory. Raises SetupError."""
+    """Find weights for `engine` ("onnx", "torch"). `choice`: "auto", "hub", a directory, s3://. Raises SetupError."""
     if choice == "hub":
         return _from_hub(engine)
+    if choice.startswith("s3://"):
+        from container.kokoro.s3 import fetch  # noqa: PLC0415  # an extra
+
+        directory = fetch(choice, engine)
+        model = model_in(directory, engine)
+        assert model is not None  # noqa: S101  # fetch has seen to it
+        return _weights(model, directory, choice)
     if choice != "auto":
         directory = Path(choice)
         if not directory.is_dir():
