@@ -83,6 +83,10 @@ class Router:
             await self._serve(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
+        if not exchange.path.startswith("/"):  # '*', 'host:port': of no use to anybody behind this door
+            message = f"{exchange.method} {exchange.path}: the request target is no path."
+            await answer_error(exchange, RequestError(400, "ValidationException", message), [])
+            return
         if Admin.serves(exchange.path):
             await self._admin.serve(exchange)
             return
@@ -90,7 +94,7 @@ class Router:
             await self._page.serve(exchange)
             return
         origin = dict(exchange.headers).get("origin")
-        if origin is not None and urlsplit(origin).hostname not in _LOOPBACK:
+        if origin is not None and not _is_local(origin):
             # a page of some site must not start containers here, nor read what is kept
             message = f"A web page of {origin} asks the emulator for {exchange.path}; only local pages may."
             _log.warning("%s", message)
@@ -105,6 +109,13 @@ class Router:
             await self._agents.serve(exchange)
         else:
             await self._elsewhere(exchange)
+
+
+def _is_local(origin: str) -> bool:
+    try:
+        return urlsplit(origin).hostname in _LOOPBACK
+    except ValueError:
+        return False
 
 
 def _is_bidi(path: str) -> bool:

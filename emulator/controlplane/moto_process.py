@@ -91,6 +91,8 @@ class MotoProcess:
             body = b"".join([data async for data in _body(exchange)])
         async with client.request("127.0.0.1", self._port, exchange.method, exchange.path, headers, body) as response:
             head = [(name, value) for name, value in response.headers if name not in {*_HOP, "date", "server"}]
+            if response.status == 500 and dict(head).get("content-type", "").startswith("text/html"):
+                return _failed(exchange)
             return Answer(response.status, head, await response.read())
 
     async def endpoints(self) -> list[dict[str, Any]]:
@@ -124,6 +126,16 @@ class Answer:
         await exchange.start(self.status, headers)
         await exchange.send(self.body)
         exchange.end()
+
+
+def _failed(exchange: Exchange) -> Answer:
+    """Return an error that SDKs can read, in place of the page that moto gives where it fails itself."""
+    message = (
+        f"moto failed at {exchange.method} {exchange.path}; its traceback is on standard error. "
+        "Either moto does not support the call, or the request is none that an AWS client makes."
+    )
+    head = [("content-type", "application/json"), ("x-amzn-errortype", "InternalFailure")]
+    return Answer(500, head, json.dumps({"__type": "InternalFailure", "message": message}).encode())
 
 
 def _length(body: bytes) -> tuple[str, str]:

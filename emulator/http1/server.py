@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import Awaitable, Callable
 
 import h11
@@ -31,9 +32,12 @@ class Http1Exchange:
         request: h11.Request,
     ) -> None:
         self.method = request.method.decode("ascii")
-        self.path = request.target.decode("latin-1")
-        self.headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers]
-        self.authority = next((value for name, value in self.headers if name == "host"), "")
+        headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers]
+        authority, self.path = _split_target(request.target.decode("latin-1"))
+        self.authority = authority or next((value for name, value in headers if name == "host"), "")
+        # RFC 9112, section 6.3: with both, somebody on the way may have seen another end of the body
+        self._doubtful = {"content-length", "transfer-encoding"} <= {name for name, _ in headers}
+        self.headers = [pair for pair in headers if not self._doubtful or pair[0] != "content-length"]
         self.scheme = "http" if writer.get_extra_info("ssl_object") is None else "https"
         peer = writer.get_extra_info("peername")
         self.peer = str(peer[0]) if peer else ""
@@ -59,6 +63,8 @@ class Http1Exchange:
     async def start(self, status: int, headers: list[tuple[str, str]]) -> None:
         """Send the response head. Without a content-length the body is sent in chunks."""
         self.started = True
+        if self._doubtful:
+            headers = [*headers, ("connection", "close")]
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
         await self._write(h11.Response(status_code=status, headers=encoded))
 
@@ -90,6 +96,15 @@ class Http1Exchange:
             await self._writer.drain()
         except ConnectionError as error:
             raise ClientGoneError(f"connection lost: {error}") from error
+
+
+def _split_target(target: str) -> tuple[str, str]:
+    """Return authority, empty where there is none, and path of a request target (RFC 9112, section 3.2.2)."""
+    absolute = re.fullmatch(r"https?://([^/?]*)(.*)", target, re.IGNORECASE)
+    if absolute is None:
+        return "", target
+    authority, path = absolute.groups()
+    return authority, path if path.startswith("/") else f"/{path}"
 
 
 Handler = Callable[[Http1Exchange], Awaitable[None]]

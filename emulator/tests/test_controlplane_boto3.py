@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -28,6 +29,7 @@ from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from emulator import Emulator
 from emulator.controlplane.startup import Lifecycle
+from emulator.tests.test_front import ask
 
 IMAGE = "000000000000.dkr.ecr.us-west-2.amazonaws.com/model:1"
 MODES = ("exits", "never-healthy", "wrong-port", "ignores-sigterm")
@@ -353,3 +355,13 @@ def test_moto_s_process_cannot_reach_another_machine_and_ends_with_its_input() -
         _, errors = process.communicate(timeout=20)  # closes its input
     assert "WARNING moto wants to reach 192.0.2.1" in errors
     assert process.returncode == 0
+
+
+def test_a_failure_of_moto_is_an_error_that_clients_can_read(cloud: Cloud) -> None:
+    emulator = cloud.emulator
+    # a form post to a bucket without its fields: moto raises KeyError
+    status, body = ask(emulator, "PUT", "/bucket")
+    assert status == 200
+    status, body = ask(emulator, "POST", "/bucket", b"x=y", **{"content-type": "application/x-www-form-urlencoded"})
+    assert status == 500
+    assert json.loads(body)["message"].startswith("moto failed at POST /bucket; its traceback is on standard error")

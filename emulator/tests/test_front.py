@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.client
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,7 +24,7 @@ from emulator.tests.http_container import Seen, http_container, reply
 def ask(emulator: Emulator, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
     address = urlsplit(emulator.url)
     context = ssl.create_default_context(cafile=str(emulator.ca_bundle))
-    connection = http.client.HTTPSConnection(address.hostname or "", address.port, context=context, timeout=10)
+    connection = http.client.HTTPSConnection(address.hostname or "", address.port, context=context, timeout=60)
     try:
         connection.request(method, path, body, headers)
         response = connection.getresponse()
@@ -55,6 +56,53 @@ def test_rubbish_is_answered_with_400_and_the_emulator_lives_on(state_directory:
 
         assert asyncio.run(send()).startswith(b"HTTP/1.1 400")
         assert ask(emulator, "GET", "/endpoints/ep/invocations")[0] == 404
+
+
+async def repeat(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    writer.write(reply("200 OK", b"you said " + seen.body))
+
+
+def raw(emulator: Emulator, request: bytes) -> bytes:
+    """Send bytes to the plain port; returns all that comes until the emulator ends the connection."""
+    address = urlsplit(emulator.http_url or "")
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as connection:
+        connection.sendall(request)
+        with connection.makefile("rb") as answer:
+            return answer.read()
+
+
+@pytest.mark.parametrize("line", ["OPTIONS *", "GET *", "CONNECT example.com:443", "POST x"])
+def test_a_request_target_that_is_no_path_is_refused(state_directory: Path, line: str) -> None:
+    with Emulator(state_directory=state_directory, http_port=0) as emulator:
+        answer = raw(emulator, f"{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"the request target is no path" in answer
+
+
+async def test_an_absolute_request_target_means_its_path(state_directory: Path) -> None:
+    switches = Switches(signatures="off")
+    async with http_container(repeat) as target:
+        with Emulator(
+            {"ep": Endpoint(target.url)}, switches=switches, state_directory=state_directory, http_port=0
+        ) as it:
+            request = b"POST http://any.example/endpoints/ep/invocations HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n"
+            answer = await asyncio.to_thread(raw, it, request + b"connection: close\r\n\r\nhi")
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            assert answer.endswith(b"you said hi")
+
+
+async def test_a_body_with_two_lengths_is_the_last_of_its_connection(state_directory: Path) -> None:
+    switches = Switches(signatures="off")
+    async with http_container(repeat) as target:
+        with Emulator(
+            {"ep": Endpoint(target.url)}, switches=switches, state_directory=state_directory, http_port=0
+        ) as it:
+            head = b"POST /endpoints/ep/invocations HTTP/1.1\r\nhost: x\r\n"
+            both = head + b"content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+            answer = await asyncio.to_thread(raw, it, both + head + b"content-length: 0\r\n\r\n")
+            assert answer.count(b"HTTP/1.1 ") == 1  # what follows was not read as a request
+            assert b"connection: close" in answer
+            assert answer.endswith(b"you said hi")
 
 
 async def test_invoke_endpoint_is_served_over_http2_too(state_directory: Path) -> None:
