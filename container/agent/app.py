@@ -119,6 +119,7 @@ class VoiceAgent:
             voice=request.voice or self._settings.voice,
             speed=request.speed,
             answer_timeout_s=self._settings.speech_timeout_s,
+            work_timeout_s=self._settings.speech_work_timeout_s,
         )
 
     def _remember(self, session_id: str, messages: Messages) -> None:

@@ -65,8 +65,9 @@ class Dialogue:
         self._waiting: deque[Sentence] = deque()
         self._asked: deque[Sentence] = deque()
         self._count = 0
+        self._begun = False
+        """Whether the first asked sentence has been taken up, and whether audio of it has come."""
         self._heard = False
-        """Whether audio of the first asked sentence has come."""
         self._odd = b""
         self._text = b""
 
@@ -74,6 +75,11 @@ class Dialogue:
     def idle(self) -> bool:
         """Whether all that was said has been answered."""
         return not self._waiting and not self._asked
+
+    @property
+    def begun(self) -> bool:
+        """Whether the container is at work on a sentence."""
+        return self._begun
 
     def say(self, text: str) -> Sentence:
         """Add a sentence."""
@@ -99,7 +105,7 @@ class Dialogue:
         cut = Finished(self._asked.popleft(), complete=False) if self._heard else None
         self._waiting.extendleft(reversed(self._asked))
         self._asked.clear()
-        self._heard, self._odd, self._text = False, b"", b""
+        self._begun, self._heard, self._odd, self._text = False, False, b"", b""
         return cut
 
     def clear(self) -> None:
@@ -148,9 +154,10 @@ class Dialogue:
             )
         sentence = self._current(message)
         if kind == "synthesis_start":
+            self._begun = True
             return Begun(sentence)
         self._asked.popleft()
-        self._heard, self._odd = False, b""
+        self._begun, self._heard, self._odd = False, False, b""
         seconds = message.get("total_duration_s")
         return Finished(sentence, float(seconds) if isinstance(seconds, int | float) else None)
 
@@ -177,7 +184,7 @@ class Dialogue:
         self._odd = data[whole:]
         if not whole:
             return None
-        self._heard = True
+        self._begun = self._heard = True
         return Audio(self._asked[0], data[:whole])
 
 

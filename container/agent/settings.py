@@ -31,7 +31,9 @@ class Settings:
     clean_text: bool = True
     """Whether markup is taken out of what is spoken: see spoken.py."""
     speech_timeout_s: float = 10.0
-    """How long the speech container may keep silent while it owes an answer."""
+    """How long the speech container may take to take up a sentence."""
+    speech_work_timeout_s: float = 30.0
+    """How long it may then be silent."""
     model_timeout_s: float = 60.0
     """How long the model may keep silent."""
     sentence_wait_s: float = 4.0
@@ -51,6 +53,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         system_prompt=environment.get("AGENT_SYSTEM_PROMPT") or default.system_prompt,
         clean_text=_flag(environment, "AGENT_CLEAN_TEXT", default.clean_text),
         speech_timeout_s=_seconds(environment, "SPEECH_TIMEOUT_S", default.speech_timeout_s),
+        speech_work_timeout_s=_seconds(environment, "SPEECH_WORK_TIMEOUT_S", default.speech_work_timeout_s),
         model_timeout_s=_seconds(environment, "AGENT_MODEL_TIMEOUT_S", default.model_timeout_s),
         sentence_wait_s=_seconds(environment, "AGENT_SENTENCE_WAIT_S", default.sentence_wait_s),
         keep_sessions=_flag(environment, "SPEECH_KEEP_SESSIONS", default.keep_sessions),

@@ -19,6 +19,7 @@ from container.agent.speech_errors import SpeechError
 __all__ = ["Audio", "Begun", "Event", "Finished", "Sentence", "SpeechError", "SpeechSession"]
 
 ANSWER_TIMEOUT_S = 10.0
+WORK_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 3.0
 _END_S = 1.0
 """For the reader to see that its connection is closed."""
@@ -140,7 +141,8 @@ class _Running:
 class SpeechSession:
     """Speaks sentences in order. One task reads :meth:`events`, any task may call the rest, all on one event loop.
 
-    `answer_timeout_s` is how long the container may keep silent while it owes an answer, opening included.
+    `answer_timeout_s` is how long the container may take to take up a sentence, opening the session included;
+    `work_timeout_s` is how long it may then be silent, which on a slow processor is the time for a sentence.
     """
 
     def __init__(
@@ -151,11 +153,13 @@ class SpeechSession:
         speed: float | None = None,
         sample_rate: int | None = None,
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
+        work_timeout_s: float = WORK_TIMEOUT_S,
         close_timeout_s: float = CLOSE_TIMEOUT_S,
     ) -> None:
         self._open = open_
         self._dialogue = Dialogue(voice=voice, speed=speed, sample_rate=sample_rate)
         self._answer_timeout_s = answer_timeout_s
+        self._work_timeout_s = work_timeout_s
         self._close_timeout_s = close_timeout_s
         self._inbox: asyncio.Queue[object] = asyncio.Queue()
         self._running: _Running | None = None
@@ -215,7 +219,7 @@ class SpeechSession:
                     deadline = None
                 elif events or deadline is None:
                     # after the caller took them: a slow caller is not the container's fault
-                    deadline = asyncio.get_running_loop().time() + self._answer_timeout_s
+                    deadline = asyncio.get_running_loop().time() + self._limit_s
         except SpeechError:
             await self._abort()
             raise
@@ -233,9 +237,17 @@ class SpeechSession:
         except TimeoutError:
             raise SpeechError(
                 "no_answer",
-                f"the speech container did not answer within {self._answer_timeout_s:g} s; expected was audio or "
-                "synthesis_complete. Is its endpoint in service, and does it read text frames?",
+                f"the speech container did not answer within {self._limit_s:g} s; expected was "
+                + (
+                    "more audio or synthesis_complete. Is it overloaded?"
+                    if self._dialogue.begun
+                    else "synthesis_start. Is its endpoint in service, and does it read text frames?"
+                ),
             ) from None
+
+    @property
+    def _limit_s(self) -> float:
+        return self._work_timeout_s if self._dialogue.begun else self._answer_timeout_s
 
     def _take(self, item: object) -> list[Event]:
         """Say what an item means for the caller. Raises SpeechError."""

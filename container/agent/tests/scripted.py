@@ -2,20 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Any
 
 from strands.models.model import Model
 from strands.types.streaming import StreamEvent
 
-Step = str | BaseException | dict[str, Any] | Callable[[], Awaitable[None]]
+Step = str | BaseException | dict[str, Any] | Callable[[], Awaitable[object]]
 """A fragment of text, a failure, the use of a tool ({"name", "input"}), or something to wait for."""
 
 
 class ScriptedModel(Model):
     """Streams one list of steps for each call; the last one is repeated."""
 
-    def __init__(self, *answers: Sequence[Step], fragment_s: float = 0.0) -> None:
+    def __init__(self, *answers: Iterable[Step], fragment_s: float = 0.0) -> None:
         self.answers = answers
         self.fragment_s = fragment_s
         self.calls: list[list[Any]] = []
@@ -45,7 +45,7 @@ class ScriptedModel(Model):
         finally:
             self.streaming -= 1
 
-    async def _events(self, answer: Sequence[Step]) -> AsyncGenerator[StreamEvent, None]:
+    async def _events(self, answer: Iterable[Step]) -> AsyncGenerator[StreamEvent, None]:
         reason = "end_turn"
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}

@@ -1,10 +1,12 @@
 """The application on a real server, and a client that reads its events."""
 
+# ruff: noqa: ASYNC110  # what /ping says can only be asked
+
 import asyncio
 import base64
 import json
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -51,7 +53,7 @@ async def agent(
     before = asyncio.all_tasks()
     async with asyncio.timeout(60), container(handler) as target:
         in_front(target.url)
-        app = create_app(Settings(endpoint="voice", **settings), maker, tools=tools)
+        app = create_app(Settings(**{"endpoint": "voice", **settings}), maker, tools=tools)
         async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
             yield client
         # nothing of a turn may be left, whatever became of it
@@ -84,6 +86,26 @@ async def invoke(client: httpx.AsyncClient, payload: object = None, **headers: s
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert answer.headers["x-accel-buffering"] == "no"
     return checked(frames(answer.content))
+
+
+async def live(client: httpx.AsyncClient, payload: object = None) -> AsyncGenerator[Event]:
+    """One turn, event by event as they come. Closing it early is a client that leaves."""
+    async with client.stream("POST", "/invocations", json=payload or {"prompt": "Tell me."}) as answer:
+        body = b""
+        async for block in answer.aiter_raw():
+            body += block
+            while b"\n\n" in body:
+                frame, body = body.split(b"\n\n", 1)
+                (event,) = frames(frame + b"\n\n")
+                yield event
+        assert body == b""
+
+
+async def idle(client: httpx.AsyncClient) -> None:
+    """Wait until everything has been wound up."""
+    async with asyncio.timeout(20):
+        while (await client.get("/ping")).json()["status"] != "Healthy":
+            await asyncio.sleep(0.02)
 
 
 def checked(events: list[Event]) -> list[Event]:

@@ -28,14 +28,16 @@ START, COMPLETE = '{"type":"synthesis_start","request_id":"{id}"}', '{"type":"sy
 
 @asynccontextmanager
 async def speaking(
-    handler: Handler, in_front: InFront, *, answer_timeout_s: float = 20
+    handler: Handler, in_front: InFront, *, answer_timeout_s: float = 20, work_timeout_s: float = 20
 ) -> AsyncIterator[SpeechSession]:
     """A session to a container; afterwards none of its tasks may be left."""
     before = asyncio.all_tasks()
     async with asyncio.timeout(60), container(handler) as target:
         running = asyncio.all_tasks() - before
         in_front(target.url)
-        session = SpeechSession.to("voice", "us-west-2", voice="af_heart", answer_timeout_s=answer_timeout_s)
+        session = SpeechSession.to(
+            "voice", "us-west-2", voice="af_heart", answer_timeout_s=answer_timeout_s, work_timeout_s=work_timeout_s
+        )
         yield session
         await session.close()
         left = {task.get_name() for task in asyncio.all_tasks() - before - running}
@@ -227,7 +229,7 @@ async def test_a_container_that_never_opens_its_socket_is_an_error_in_time(in_fr
 
 
 async def test_silence_after_the_first_audio_is_an_error_and_the_audio_is_kept(in_front: InFront) -> None:
-    async with speaking(Says(START, PCM), in_front, answer_timeout_s=0.5) as session:
+    async with speaking(Says(START, PCM), in_front, work_timeout_s=0.5) as session:
         session.say("Hello.")
         events: list[Event] = []
         with pytest.raises(SpeechError, match="did not answer"):

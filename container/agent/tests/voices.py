@@ -31,7 +31,9 @@ class Voice:
 
     async def __call__(self, connection: ServerConnection) -> None:
         """Serve one session."""
-        self.asked.append([])
+        asked: list[str] = []
+        self.asked.append(asked)
+        session = len(self.asked)
         self.open += 1
         self.entered.set()
         try:
@@ -41,9 +43,9 @@ class Voice:
                     self.closes += 1
                     await connection.close(1000)
                     return
-                self.asked[-1].append(request["text"])
+                asked.append(request["text"])
                 self.requests.append(request)
-                await self.answer(connection, request["request_id"], len(self.asked))
+                await self.answer(connection, request["request_id"], session)
         finally:
             self.open -= 1
 
@@ -151,6 +153,17 @@ class Says(Voice):
         del session
         for frame in self.frames:
             await connection.send(frame.replace("{id}", request_id) if isinstance(frame, str) else frame)
+
+
+class Refuses(Voice):
+    """Answers its first request with an error."""
+
+    async def answer(self, connection: ServerConnection, request_id: str, session: int) -> None:
+        """Refuse, or answer."""
+        if len(self.requests) == 1:
+            await self.control(connection, "error", request_id, message="model failed", code="model_failed")
+            return
+        await super().answer(connection, request_id, session)
 
 
 async def silent(connection: ServerConnection) -> None:
