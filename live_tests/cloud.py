@@ -1,10 +1,13 @@
 """AWS as the live tests use it: boto3 clients, and credentials for the streaming SDK. Or what stands in for AWS."""
 
 import os
+import socket
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -15,7 +18,14 @@ from emulator import credentials
 from emulator.certificates import Certificates
 from live_tests.settings import NotConfiguredError, Settings
 
-__all__ = ["Cloud", "connected"]
+__all__ = ["Cloud", "UnreachableError", "connected"]
+
+
+_HANDSHAKE_S = 10.0
+
+
+class UnreachableError(Exception):
+    """Raised when what stands in for AWS does not answer, or is not trusted."""
 
 
 class Cloud:
@@ -57,10 +67,11 @@ def connected(settings: Settings, environment: Mapping[str, str] = os.environ) -
     """Yield the cloud of a run.
 
     Credentials come from boto3's usual chain. On this machine, where the environment has none, they are the
-    emulator's own, and its authority is trusted unless ``SSL_CERT_FILE`` names others.
+    emulator's own, and its authority is trusted where ``SSL_CERT_FILE`` and ``AWS_CA_BUNDLE`` name no other that fits.
 
     Raises:
         NotConfiguredError: there are no credentials.
+        UnreachableError: what stands in for AWS does not answer, or is not trusted.
     """
     local = settings.local
     own = local and "AWS_ACCESS_KEY_ID" not in environment
@@ -77,16 +88,41 @@ def connected(settings: Settings, environment: Mapping[str, str] = os.environ) -
         raise NotConfiguredError(
             "no AWS credentials: sign in (aws configure, aws sso login), or name a profile with AWS_PROFILE"
         )
-    bundle = None
-    trusted = environment.get("SSL_CERT_FILE")
-    if local:
-        bundle = Path(environment.get("AWS_CA_BUNDLE") or trusted or Certificates.load().bundle)
+    bundle = _authorities(str(settings.endpoint_url), environment) if local else None
     cloud = Cloud(settings, session, bundle)
     try:
-        with _trusting(bundle if trusted is None else None):
+        with _trusting(bundle):
             yield cloud
     finally:
         cloud.close()
+
+
+def _authorities(url: str, environment: Mapping[str, str]) -> Path:
+    """Return the file of authorities under which a server on this machine is trusted.
+
+    Found out beforehand: the streaming SDK takes 15 s to say that it does not trust a server.
+    """
+    named = [Path(path) for name in ("SSL_CERT_FILE", "AWS_CA_BUNDLE") if (path := environment.get(name))]
+    parts = urlsplit(url)
+    where = (parts.hostname or "", parts.port or 443)
+    for bundle in (*named, Certificates.load().bundle):
+        try:
+            context = ssl.create_default_context(cafile=bundle)
+            with (
+                socket.create_connection(where, timeout=_HANDSHAKE_S) as connection,
+                context.wrap_socket(connection, server_hostname=where[0]),
+            ):
+                return bundle
+        except ssl.SSLCertVerificationError:
+            continue
+        except OSError as error:
+            raise UnreachableError(
+                f"nothing answers at {url} ({error}). Start it first: uv run emulator up; it prints its address."
+            ) from error
+    raise UnreachableError(
+        f"the certificate of {url} is not trusted. Set SSL_CERT_FILE to the bundle that the emulator printed at its "
+        "start, or BIDI_STATE_DIR to its --state-dir."
+    )
 
 
 @contextmanager
@@ -95,8 +131,12 @@ def _trusting(bundle: Path | None) -> Iterator[None]:
     if bundle is None:
         yield
         return
+    before = os.environ.get("SSL_CERT_FILE")
     os.environ["SSL_CERT_FILE"] = str(bundle)
     try:
         yield
     finally:
-        del os.environ["SSL_CERT_FILE"]
+        if before is None:
+            del os.environ["SSL_CERT_FILE"]
+        else:
+            os.environ["SSL_CERT_FILE"] = before

@@ -15,7 +15,7 @@ from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
 from contract_tests.runner import LONGEST_CHECK_S, judge
 from live_tests.budget import Budget, disagreement, standing_cost
-from live_tests.cloud import Cloud, connected
+from live_tests.cloud import Cloud, UnreachableError, connected
 from live_tests.deployed import Deployed
 from live_tests.description import Description, NoEndpointError, describe
 from live_tests.labels import Labels, registry_labels
@@ -112,6 +112,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             stash[_cloud] = stash[_open].enter_context(connected(stash[_settings]))
         except NotConfiguredError as error:
             stash[_unset] = str(error)
+        except UnreachableError as error:
+            pytest.exit(str(error), returncode=3)
     if (reason := stash.get(_unset, None)) is not None:
         pytest.skip(reason)
 

@@ -1,12 +1,14 @@
 """Options, outputs file and environment of a live run."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from deploy.outputs import Outputs, save
+from emulator import Emulator
 from live_tests.budget import Budget, disagreement, hourly_price, standing_cost
-from live_tests.cloud import connected
+from live_tests.cloud import UnreachableError, connected
 from live_tests.settings import NotConfiguredError, Settings, SettingsError, settings
 
 ARN = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:runtime/voice-abcdefghij"
@@ -77,9 +79,28 @@ def test_no_credentials_is_a_reason_and_the_emulator_s_pair_stays_on_this_machin
     monkeypatch.setenv("BIDI_STATE_DIR", str(tmp_path))
     with pytest.raises(NotConfiguredError, match="no AWS credentials"), connected(Settings("m", "eu-west-1"), {}):
         pass
-    with connected(Settings("m", "eu-west-1", "https://127.0.0.1:1"), {}) as cloud:
+    with (
+        Emulator(state_directory=tmp_path) as emulator,
+        connected(Settings("m", "eu-west-1", emulator.url), {}) as cloud,
+    ):
         assert cloud.account().access_key == "AKIDEXAMPLE"
         assert cloud.account().region == "eu-west-1"
+        assert os.environ["SSL_CERT_FILE"] == str(emulator.ca_bundle)
+    assert "SSL_CERT_FILE" not in os.environ
+
+
+def test_a_server_that_is_not_there_or_not_trusted_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BIDI_STATE_DIR", str(tmp_path / "mine"))
+    with Emulator(state_directory=tmp_path / "other") as emulator:
+        chosen = Settings("m", "eu-west-1", emulator.url)
+        with pytest.raises(UnreachableError, match=r"is not trusted\. Set SSL_CERT_FILE"), connected(chosen, {}):
+            pass
+        with connected(chosen, {"SSL_CERT_FILE": str(emulator.ca_bundle)}):
+            pass
+    with pytest.raises(UnreachableError, match=r"nothing answers at .* uv run emulator up"), connected(chosen, {}):
+        pass
 
 
 def test_the_budget_counts_down_to_nothing() -> None:
