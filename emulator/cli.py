@@ -13,9 +13,10 @@ from pathlib import Path
 from types import FrameType
 
 from emulator import facts
-from emulator.agentcore.command import add_options, agent_banner, script_of, serving_agent
+from emulator.agentcore.command import add_agent_options, agent_banner, script_of, serving_agent
 from emulator.agentcore.start import AgentStartError
 from emulator.certificates import StateDirectoryError
+from emulator.demo import add_command as add_demo
 from emulator.endpoint import Endpoint, Variant
 from emulator.faults_cli import add_commands
 from emulator.fidelity import fidelity_page
@@ -118,9 +119,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     modes.add_argument("--lenient", action="store_true", help="no limit on accepting the WebSocket")
     up.add_argument("--record", type=Path, metavar="DIR", help="write every session to DIR/REQUEST-ID.ndjson")
-    add_options(up.add_argument_group("agent", "what stands in for AgentCore and Bedrock"))
+    add_agent_options(up.add_argument_group("agent", "what stands in for AgentCore and Bedrock"))
     _add_faults(up.add_argument_group("faults", "what is to go wrong in every session (docs/faults.md)"))
     _add_switches(up.add_argument_group("switches", "where AWS documents a number, or nobody knows (emulator facts)"))
+    add_demo(commands)
     table = commands.add_parser("facts", help="print what is reproduced, and how sure we are of it")
     table.add_argument("--markdown", action="store_true", help="as the page docs/fidelity.md")
     table.add_argument(

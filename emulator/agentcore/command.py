@@ -11,7 +11,7 @@ from emulator.agentcore.start import agent_container
 from emulator.bedrock.script import Script
 from emulator.server import Server
 
-__all__ = ["add_options", "agent_banner", "agent_environment", "script_of", "serving_agent"]
+__all__ = ["add_agent_options", "agent_banner", "agent_environment", "script_of", "serving_agent"]
 
 _SNIPPET = """\
 import boto3, json
@@ -25,14 +25,15 @@ for block in answer["response"]._raw_stream.stream():  # as it comes; iter_lines
 """
 
 
-def add_options(group: argparse._ArgumentGroup) -> None:
-    """Add the options to ``emulator up``."""
+def add_agent_options(group: argparse._ArgumentGroup | argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add the options of a command that runs an agent."""
     group.add_argument(
         "--agent",
         metavar="TARGET",
+        default=default,
         help="the agent's container: agent (the one of this repository), MODULE:APP (a BedrockAgentCoreApp, served "
         "here), a COMMAND with {port} in it, or http://HOST:PORT (runs already). It gets the emulator's address and "
-        "credentials, and SPEECH_ENDPOINT",
+        "credentials, and SPEECH_ENDPOINT" + (f" (default: {default})" if default else ""),
     )
     group.add_argument(
         "--agent-name", default="local", metavar="NAME", help="name of its runtime (default: %(default)s)"

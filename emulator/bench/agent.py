@@ -96,14 +96,19 @@ def _measure(stack: Stack, conditions: list[Condition], count: int) -> list[Run]
         for number in range(count + 1):  # the first round warms up
             for condition in conditions if number else conditions[:1]:
                 for mode in _MODES if number % 2 else reversed(_MODES):
-                    print(f"\rround {number}/{count}: {condition}, {mode:<6}", end="", file=sys.stderr, flush=True)
+                    _progress(f"\rround {number}/{count}: {condition}, {mode:<6}")
                     run = _ask(client, stack.arn, condition, mode)
                     if number:
                         runs.append(run)
     finally:
         client.close()
-    print(file=sys.stderr)
+    _progress("\n")
     return runs
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(text, end="", file=sys.stderr, flush=True)
 
 
 def _ask(client: Any, arn: str, condition: Condition, mode: str) -> Run:

@@ -1,0 +1,196 @@
+"""``emulator demo QUESTION``: the whole chain on this machine, asked once; a WAV file and a timeline come out."""
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import json
+import signal
+import sys
+import wave
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from emulator import facts
+from emulator.agentcore.command import add_agent_options, agent_environment, script_of
+from emulator.agentcore.sse import EventReader, SseError
+from emulator.agentcore.start import AgentStartError, agent_container
+from emulator.bedrock.script import Script
+from emulator.certificates import StateDirectoryError
+from emulator.endpoint import Endpoint
+from emulator.http1 import client
+from emulator.http1.client import PeerError
+from emulator.launch import TargetError, launched
+from emulator.server import PortInUseError, Server
+from emulator.target import parse
+
+__all__ = ["Answer", "DemoError", "add_command"]
+
+_ENDPOINT = "voice"
+_RATE = 24_000
+_MODES = ("bidi", "batch")
+
+
+class DemoError(Exception):
+    """Raised when the agent did not answer."""
+
+
+@dataclass
+class Answer:
+    """What became of the events of one answer: its timeline, its text, its audio (PCM16, mono, ``rate`` Hz)."""
+
+    lines: list[str] = field(default_factory=list)
+    text: str = ""
+    audio: bytes = b""
+    rate: int = _RATE
+    first_audio_ms: float | None = None
+    over: bool = False
+    _chunks: int = 0
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Take the next event.
+
+        Raises:
+            DemoError: it says that the agent failed.
+        """
+        kind, at = str(event.get("type", "error")), event.get("t_ms")
+        if kind != "audio_chunk":
+            self._tell_chunks()
+        if kind == "error":
+            raise DemoError(f"the agent answered with an error: {event.get('message', event)}")
+        if kind == "text":
+            if not self.text:
+                self._tell(at, "text", "the first of it")
+            self.text += event.get("text", "")
+        elif kind == "audio_chunk":
+            if self.first_audio_ms is None:
+                self.first_audio_ms = at
+                self._tell(at, "audio_chunk", "the first")
+            else:
+                self._chunks += 1
+            self.audio += base64.b64decode(event["data"])
+        else:
+            self.rate = event.get("sample_rate", self.rate)
+            shown = ("mode", "text", "sentence", "duration_s", "stop_reason", "sentences", "total_chunks")
+            self._tell(at, kind, "  ".join(f"{name}={event[name]!r}" for name in shown if name in event))
+        self.over = self.over or kind == "done"
+
+    def _tell(self, at: object, kind: str, more: str) -> None:
+        self.lines.append(f"{at:>9} ms  {kind:<12} {more}".rstrip())
+
+    def _tell_chunks(self) -> None:
+        if self._chunks:
+            self.lines.append(f"{'…':>9}     audio_chunk  {self._chunks} more")
+            self._chunks = 0
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add ``emulator demo``."""
+    demo = commands.add_parser("demo", help="ask the agent one question: a WAV file and a timeline come out")
+    demo.set_defaults(run=_demo)
+    demo.add_argument("question", nargs="?", default="Why should an agent speak before its answer is complete?")
+    demo.add_argument(
+        "--mode",
+        choices=(*_MODES, "both"),
+        default="bidi",
+        help="speak early, or the whole text (default: %(default)s)",
+    )
+    demo.add_argument(
+        "--output", type=Path, default=Path("answer.wav"), metavar="FILE", help="where to (default: %(default)s)"
+    )
+    demo.add_argument(
+        "--target", default="kokoro", help="the speech container, as 'up' takes it (default: %(default)s)"
+    )
+    demo.add_argument("--state-dir", type=Path, metavar="DIR", help="where the local CA is kept (or $BIDI_STATE_DIR)")
+    add_agent_options(demo, default="agent")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started has to be ended in order
+    try:
+        script = script_of(options)
+        target = parse(options.target)
+        print(f"Starting {target} …", flush=True)
+        with launched(target, target.start_timeout, Path.cwd()) as url:
+            answers = asyncio.run(_answers(options, url, script))
+    except (ValueError, StateDirectoryError, PortInUseError, TargetError, AgentStartError, DemoError, OSError) as error:
+        print(f"emulator: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    if len(answers) > 1:
+        bidi, batch = (answers[mode].first_audio_ms or 0.0 for mode in _MODES)
+        print(f"\nFirst audio after agent_start: bidi {bidi:.0f} ms, batch {batch:.0f} ms.")
+    return 0
+
+
+async def _answers(options: argparse.Namespace, container: str, script: Script | None) -> dict[str, Answer]:
+    answers = {}
+    server = Server(
+        {_ENDPOINT: Endpoint(container)},
+        http_port=0,
+        state_directory=options.state_dir,
+        bedrock_script=script,
+    )
+    print("Starting the agent …", flush=True)
+    async with contextlib.AsyncExitStack() as agents, server:
+        address = await agents.enter_async_context(agent_container(options.agent, agent_environment(server, _ENDPOINT)))
+        arn = server.agents.runtimes.put(options.agent_name, address)
+        if script is None:
+            print(
+                "The model is scripted: it says the same to every question (--bedrock-script FILE for another answer)."
+            )
+        for mode in _MODES if options.mode == "both" else (options.mode,):
+            output = options.output
+            if options.mode == "both":
+                output = output.with_stem(f"{output.stem}-{mode}")
+            answers[mode] = await _ask(server, arn, options.question, mode)
+            _write(output, answers[mode])
+    return answers
+
+
+async def _ask(server: Server, arn: str, question: str, mode: str) -> Answer:
+    print(f"\n{question} ({mode})")
+    answer = Answer()
+    told = 0
+    async for event in _events(server, arn, {"prompt": question, "mode": mode}):
+        try:
+            answer.take(event)
+        finally:
+            for line in answer.lines[told:]:
+                print(line, flush=True)
+            told = len(answer.lines)
+    if not answer.over:
+        raise DemoError("the answer broke off: it has no 'done'")
+    return answer
+
+
+async def _events(server: Server, arn: str, payload: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
+    """Call ``InvokeAgentRuntime`` as a client that cannot sign does, with a bearer token."""
+    base = urlsplit(server.http_url or "")
+    path = facts.text("agent.invoke-path").replace("{agentRuntimeArn}", quote(arn, safe=""))
+    headers = [("authorization", f"Bearer {server.agents.token}"), ("content-type", "application/json")]
+    body = json.dumps(payload).encode()
+    reader = EventReader()
+    try:
+        async with client.request(base.hostname or "", base.port or 0, "POST", path, headers, body) as response:
+            if response.status != 200:
+                raise DemoError(f"HTTP {response.status}: {(await response.read(4096)).decode('utf-8', 'replace')}")
+            while (data := await response.receive()) is not None:
+                for event in reader.feed(data):
+                    yield event
+        reader.finish()
+    except (PeerError, SseError) as error:
+        raise DemoError(f"the answer broke off: {error}") from error
+
+
+def _write(path: Path, answer: Answer) -> None:
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(answer.rate)
+        file.writeframes(answer.audio)
+    print(f"{path}: {len(answer.audio) / 2 / answer.rate:.1f} s of speech: {answer.text.strip()}")

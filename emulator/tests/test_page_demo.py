@@ -1,0 +1,79 @@
+"""``emulator demo``: agent, model and speech container as processes, a WAV file and a timeline as result."""
+
+import wave
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+from emulator.demo import Answer, DemoError
+
+QUICK = ("--target", "emulator.bench.speech:app", "--agent", "emulator.tests.scripted_agent:app")
+
+
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "script.toml"
+    path.write_text("[[turn]]\ntext = 'One. Two.'\nfirst_token = 0.1\ntokens_per_second = 10\n")
+    return str(path)
+
+
+def test_a_question_becomes_a_file_and_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "answer.wav"
+    arguments = ["demo", "Why?", "--mode", "both", "--output", str(output), "--state-dir", str(tmp_path)]
+    assert main([*arguments, *QUICK, "--bedrock-script", script(tmp_path)]) == 0
+    for mode in ("bidi", "batch"):
+        with wave.open(str(tmp_path / f"answer-{mode}.wav")) as file:
+            assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (24_000, 1, 2)
+            assert file.getnframes() == 2 * 2400
+    printed = capsys.readouterr().out
+    assert "Why? (bidi)" in printed
+    bidi, batch = printed.split("Why? (batch)")
+    assert bidi.index("audio_chunk") < bidi.index("text_done")
+    assert batch.index("audio_chunk") > batch.index("text_done")
+    assert "0.2 s of speech: One. Two." in bidi
+    assert "First audio after agent_start: bidi" in batch
+
+
+def test_an_agent_that_fails_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["demo", "fail", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path)]
+    assert main([*arguments, *QUICK]) == 2
+    assert "the agent answered with an error: as it was asked to" in capsys.readouterr().err
+    assert not (tmp_path / "a.wav").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        (["--target", "no_such_module:app"], "no_such_module"),
+        (["--agent", "no_such_module:app"], "The agent did not come up"),
+        (["--bedrock-script", "nothing.toml"], "No such file"),
+        (["--target", "x y"], "that is no target"),
+    ],
+)
+def test_what_does_not_come_up_is_one_clear_error(
+    more: list[str], error: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--state-dir", str(tmp_path), *QUICK, *more]) == 2
+    assert error in capfd.readouterr().err
+
+
+def test_chunks_are_counted_between_other_events() -> None:
+    answer = Answer()
+    for event in (
+        {"type": "agent_start", "t_ms": 0.0, "mode": "bidi", "sample_rate": 16_000},
+        {"type": "text", "t_ms": 1.0, "text": "One."},
+        {"type": "text", "t_ms": 2.0, "text": " Two."},
+        *({"type": "audio_chunk", "t_ms": 3.0 + at, "data": "AAAA"} for at in range(3)),
+        {"type": "done", "t_ms": 9.0},
+    ):
+        answer.take(event)
+    assert [" ".join(line.split()) for line in answer.lines] == [
+        "0.0 ms agent_start mode='bidi'",
+        "1.0 ms text the first of it",
+        "3.0 ms audio_chunk the first",
+        "… audio_chunk 2 more",
+        "9.0 ms done",
+    ]
+    assert (answer.text, answer.audio, answer.rate, answer.first_audio_ms) == ("One. Two.", bytes(9), 16_000, 3.0)
+    with pytest.raises(DemoError, match="KeyError"):
+        answer.take({"error": "KeyError", "message": "KeyError"})
