@@ -37,7 +37,7 @@ class AgentStack(Stack):
             ),
             environment_variables={
                 "SPEECH_ENDPOINT": endpoint,
-                "BEDROCK_MODEL_ID": settings.bedrock_model,
+                "AGENT_MODEL_ID": settings.bedrock_model,
                 "AWS_REGION": settings.region,
             },
         )

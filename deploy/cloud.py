@@ -36,7 +36,7 @@ class Cloud:
         if rehearsal:
             target.guard()
         try:
-            session = boto3.Session(region_name=region)
+            session = boto3.Session(region_name=region or os.environ.get("AWS_REGION"))
             region = session.region_name
             if region is None:
                 raise DeployError("No region: give --region, or set AWS_REGION, or 'region' in your AWS profile.")

@@ -7,15 +7,11 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sagemaker as sagemaker
 
+from deploy.metrics import ERRORS, FIRST_AUDIO, INSTANCE_NAMESPACE, NAMESPACE
 from deploy.settings import ENDPOINT_STACK, VARIANT, Settings
 
-__all__ = ["ERROR_METRICS", "FIRST_AUDIO", "NAMESPACE", "add_alarms", "add_dashboard", "add_scaling"]
+__all__ = ["add_alarms", "add_dashboard", "add_scaling"]
 
-NAMESPACE = "AWS/SageMaker"
-FIRST_AUDIO = "FirstChunkLatency"
-"""Microseconds from the request to the first part of the answer, once for each session."""
-ERROR_METRICS = ("Invocation5XXErrors", "InvocationModelErrors", "MidStreamErrors")
-_INSTANCE_NAMESPACE = "/aws/sagemaker/Endpoints"
 _COOLDOWN_OUT, _COOLDOWN_IN = 60, 900
 
 
@@ -36,7 +32,7 @@ def _dimensions(endpoint: str) -> dict[str, str]:
 def add_alarms(stack: Stack, endpoint: str, settings: Settings) -> None:
     """Alarm on errors always, and on slow first audio where a threshold was measured."""
     actions = [] if settings.alarm_topic is None else [settings.alarm_topic]
-    for name in ERROR_METRICS:
+    for name in ERRORS:
         cloudwatch.CfnAlarm(
             stack,
             f"{name}Alarm",
@@ -91,12 +87,12 @@ def add_dashboard(stack: Stack, endpoint: str, settings: Settings) -> None:
         cloudwatch.GraphWidget(
             title="Sessions and errors",
             left=[_metric("Invocations", dimensions, "Sum")],
-            right=[_metric(name, dimensions, "Sum") for name in (*ERROR_METRICS, "Invocation4XXErrors")],
+            right=[_metric(name, dimensions, "Sum") for name in (*ERRORS, "Invocation4XXErrors")],
         ),
         cloudwatch.GraphWidget(
             title="Instances (per cent)",
             left=[
-                _metric(name, dimensions, "Average", _INSTANCE_NAMESPACE)
+                _metric(name, dimensions, "Average", INSTANCE_NAMESPACE)
                 for name in ("CPUUtilization", "GPUUtilization", "MemoryUtilization", "GPUMemoryUtilization")
             ],
         ),

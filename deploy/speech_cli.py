@@ -20,7 +20,7 @@ from deploy.console import (
     template_paths,
 )
 from deploy.errors import DeployError
-from deploy.monitoring import ERROR_METRICS, FIRST_AUDIO, NAMESPACE
+from deploy.metrics import ERRORS, FIRST_AUDIO, NAMESPACE
 from deploy.prices import Prices, dollars
 from deploy.settings import ENDPOINT_STACK, FOUNDATION_STACK, SPEECH_REPOSITORY, VARIANT, Settings
 from deploy.workflow import Choices, Deployment
@@ -294,7 +294,7 @@ def _metrics(deployment: Deployment, endpoint: str, minutes: int) -> list[tuple[
     """Return first audio and errors of the last minutes, as CloudWatch has them."""
     now = datetime.now(UTC)
     dimensions = [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": VARIANT}]
-    wanted = [(FIRST_AUDIO, statistic) for statistic in ("p50", "p95")] + [(name, "Sum") for name in ERROR_METRICS]
+    wanted = [(FIRST_AUDIO, statistic) for statistic in ("p50", "p95")] + [(name, "Sum") for name in ERRORS]
     wanted.append(("Invocations", "Sum"))
     answer = deployment.cloud.client("cloudwatch").get_metric_data(
         StartTime=now - timedelta(minutes=minutes),
@@ -317,7 +317,7 @@ def _metrics(deployment: Deployment, endpoint: str, minutes: int) -> list[tuple[
         lines.append(("first audio", f"p50 {values['m0'] / 1000:.0f} ms, p95 {values.get('m1', 0) / 1000:.0f} ms"))
     else:
         lines.append(("first audio", f"no sessions in the last {minutes} minutes"))
-    errors = ", ".join(f"{name} {values.get(f'm{number + 2}', 0):g}" for number, name in enumerate(ERROR_METRICS))
+    errors = ", ".join(f"{name} {values.get(f'm{number + 2}', 0):g}" for number, name in enumerate(ERRORS))
     lines.append(("errors", errors))
     return lines
 

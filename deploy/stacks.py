@@ -1,13 +1,12 @@
 """What CloudFormation knows of a stack."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
 
-__all__ = ["Stack", "delete", "find", "same_template"]
+__all__ = ["Stack", "delete", "find"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,6 @@ def find(cloud: Cloud, name: str) -> Stack | None:
         return None
     outputs = {output["OutputKey"]: output["OutputValue"] for output in raw.get("Outputs", [])}
     return Stack(name, raw["StackStatus"], raw.get("StackStatusReason") or "", outputs)
-
-
-def same_template(cloud: Cloud, name: str, template: dict[str, Any]) -> bool:
-    """Whether an existing stack was made from this template."""
-    body: Any = cloud.client("cloudformation").get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
-    try:
-        return bool((json.loads(body) if isinstance(body, str) else body) == template)
-    except ValueError:  # written as YAML: not ours
-        return False
 
 
 def delete(cloud: Cloud, name: str) -> None:

@@ -9,12 +9,12 @@ import os
 import shutil
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from deploy import node
 from deploy.settings import Settings
 
-__all__ = ["SynthesisError", "assembly", "synthesise", "template"]
+__all__ = ["SynthesisError", "assembly", "synthesise"]
 
 App = Literal["speech", "agent"]
 
@@ -58,12 +58,6 @@ def assembly(app: App, settings: Settings, root: Path) -> Path:
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return directory
-
-
-def template(directory: Path, stack: str) -> dict[str, Any]:
-    """Return the template of one stack in an assembly."""
-    body: dict[str, Any] = json.loads((directory / f"{stack}.template.json").read_text("utf-8"))
-    return body
 
 
 def _findings(directory: Path) -> str:

@@ -75,13 +75,7 @@ class Deployment:
 
     def foundation(self) -> None:
         """Make bucket and repositories, or bring them up to date."""
-        assembly = self._assembly("speech")
-        stack = stacks.find(self.cloud, FOUNDATION_STACK)
-        wanted = synthesis.template(assembly, FOUNDATION_STACK)
-        if stack is not None and stack.usable and stacks.same_template(self.cloud, FOUNDATION_STACK, wanted):
-            self.say(f"{FOUNDATION_STACK}: as it should be")
-        else:
-            cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], assembly)
+        cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], self._assembly("speech"))
 
     def resolve(self, choices: Choices) -> None:
         """Find image and weights, build and push the image where there is none, and look at both.

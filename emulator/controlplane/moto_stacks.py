@@ -4,22 +4,26 @@ The counterpart of :mod:`emulator.controlplane.moto_gaps`, which is about SageMa
 """
 
 import base64
-import secrets
-import string
+import hashlib
+import json
 from typing import Any, override
+from urllib.parse import unquote
 
+from moto.bedrock.responses import BedrockResponse
 from moto.bedrockagentcorecontrol.models import AgentRuntime, bedrockagentcorecontrol_backends
 from moto.cloudformation.parsing import ResourceMap
 from moto.core.common_models import CloudFormationModel
 from moto.core.responses import ActionResult
-from moto.ecr.models import ECRBackend
+from moto.ecr.models import ECRBackend, Image
 from moto.ecr.responses import ECRResponse
 from moto.servicequotas.responses import ServiceQuotasResponse
 from moto.utilities.utils import get_partition
 
+from emulator.agentcore.runtimes import AgentRuntimes
+
 __all__ = ["apply"]
 
-_ALPHABET = string.ascii_letters + string.digits
+_SAGEMAKER = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig", "AWS::SageMaker::Endpoint")
 # the layers that were uploaded, by digest: moto keeps their sizes only
 _layers: dict[str, bytes] = {}
 
@@ -28,8 +32,11 @@ def apply() -> None:
     """Close all gaps. What CloudFormation knows is set when this module is imported: see :class:`RuntimeResource`."""
     _name_runtimes_as_agentcore_does()
     _retain_what_is_retained_except_on_create()
+    _update_what_refers_to_what_changed()
+    _measure_images()
     _keep_layers()
     _list_quotas()
+    _grant_models()
 
 
 class RuntimeResource(CloudFormationModel):
@@ -141,8 +148,7 @@ def _name_runtimes_as_agentcore_does() -> None:
 
     def init(self: AgentRuntime, region_name: str, account_id: str, agent_runtime_name: str, **values: Any) -> None:
         create(self, region_name, account_id, agent_runtime_name, **values)
-        suffix = "".join(secrets.choice(_ALPHABET) for _ in range(10))
-        self.agent_runtime_id = f"{agent_runtime_name}-{suffix}"
+        self.agent_runtime_id = AgentRuntimes.id(agent_runtime_name)  # so that the emulator's data plane knows it
         self.agent_runtime_arn = (
             f"arn:{get_partition(region_name)}:bedrock-agentcore:{region_name}:{account_id}:runtime/"
             f"{self.agent_runtime_id}"
@@ -162,6 +168,57 @@ def _retain_what_is_retained_except_on_create() -> None:
         delete(self)
 
     ResourceMap.delete = delete_what_is_not_retained  # type: ignore[method-assign]
+
+
+def _update_what_refers_to_what_changed() -> None:
+    """Moto updates only what is written differently: an endpoint whose model was replaced keeps the old one."""
+    build = ResourceMap.build_resource_diff
+
+    def build_resource_diff(
+        self: ResourceMap, other_template: dict[str, Any], parameters: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        actions = build(self, other_template, parameters)
+        resources: dict[str, Any] = other_template["Resources"]
+        changed = {name for name in actions["Modify"] if resources[name]["Type"] in _SAGEMAKER}
+        for kind in _SAGEMAKER:  # each refers to the one before, and so is updated after it
+            changed |= {
+                name
+                for name, resource in resources.items()
+                if resource["Type"] == kind and name in self._resource_json_map
+                if changed & _referred(resource.get("Properties"))
+            }
+        others = [name for name in actions["Modify"] if name not in changed]
+        actions["Modify"] = others + sorted(changed, key=lambda name: _SAGEMAKER.index(resources[name]["Type"]))
+        return actions
+
+    ResourceMap.build_resource_diff = build_resource_diff  # type: ignore[method-assign]
+
+
+def _referred(value: Any) -> set[str]:
+    """Return the logical names that a part of a template refers to."""
+    if isinstance(value, list):
+        return set().union(*(_referred(member) for member in value))
+    if not isinstance(value, dict):
+        return set()
+    if "Fn::GetAtt" in value:
+        return {value["Fn::GetAtt"][0]}
+    if "Ref" in value:
+        return {value["Ref"]}
+    return set().union(*(_referred(member) for member in value.values()))
+
+
+def _measure_images() -> None:
+    """Moto gives an image a digest that has nothing to do with its manifest, and the size of its configuration."""
+
+    def create_digest(self: Image) -> None:
+        self._image_digest = f"sha256:{hashlib.sha256(self.image_manifest.encode()).hexdigest()}"
+
+    def get_image_size_in_bytes(self: Image) -> int:
+        layers: list[dict[str, int]] = json.loads(self.image_manifest).get("layers", [])
+        return sum(layer["size"] for layer in layers)
+
+    Image._create_digest = create_digest  # type: ignore[method-assign]  # noqa: SLF001
+    Image.get_image_size_in_bytes = get_image_size_in_bytes  # type: ignore[method-assign]
 
 
 def _keep_layers() -> None:
@@ -206,3 +263,22 @@ def _list_quotas() -> None:
         return ActionResult({"Quotas": quotas if self._get_param("ServiceCode") == "sagemaker" else []})
 
     ServiceQuotasResponse.list_service_quotas = list_service_quotas  # type: ignore[attr-defined]
+
+
+def _grant_models() -> None:
+    """Moto has no GetFoundationModelAvailability: here every model may be used."""
+
+    def get_foundation_model_availability(self: BedrockResponse) -> str:
+        return json.dumps(
+            {
+                "modelId": unquote(self.path.rpartition("/")[2]),
+                "agreementAvailability": {"status": "AVAILABLE"},
+                "authorizationStatus": "AUTHORIZED",
+                "entitlementAvailability": "AVAILABLE",
+                "regionAvailability": "AVAILABLE",
+            }
+        )
+
+    BedrockResponse.get_foundation_model_availability = (  # type: ignore[attr-defined]
+        get_foundation_model_availability
+    )

@@ -1,0 +1,182 @@
+"""The stage of a rehearsal: the emulator with moto, and the real console scripts as children."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from deploy import push
+from deploy.settings import AGENT_REPOSITORY, SPEECH_REPOSITORY
+from deploy.tests import fake_docker
+from emulator import Emulator, credentials
+
+ACCOUNT = "000000000000"
+_CONTAINER = f"{sys.executable} -m uvicorn contract_tests.good.starlette_speech:app --log-level warning --port {{port}}"
+_LIMIT = 300
+_POISON = {
+    "AWS_PROFILE": "production",
+    "AWS_SESSION_TOKEN": "somebody's",
+    "AWS_WEB_IDENTITY_TOKEN_FILE": "/somebody",
+    "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/somebody",
+    "HTTPS_PROXY": "http://192.0.2.1:3128",
+}
+
+
+class Stage:
+    """One emulated account, empty at first."""
+
+    def __init__(self, emulator: Emulator, folder: Path, agent_port: int) -> None:
+        self.agent_port = agent_port
+        self.emulator = emulator
+        self.folder = folder
+        self.outputs = folder / "outputs" / "outputs.json"
+        self._docker = folder / "docker"
+        self._docker.write_text(f'#!/bin/sh\nexec {sys.executable} -m deploy.tests.fake_docker "$@"\n')
+        self._docker.chmod(0o755)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """A user's environment, with much in it that would lead to an account."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        assert self.emulator.http_url is not None
+        return {
+            **kept,
+            "AWS_ENDPOINT_URL": self.emulator.http_url,
+            "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": self.emulator.url,
+            "SSL_CERT_FILE": str(self.emulator.ca_bundle),
+            "AWS_REGION": credentials.REGION,
+            **_POISON,
+            "DEPLOY_OUTPUTS": str(self.outputs),
+            "DEPLOY_DOCKER": str(self._docker),
+            "FAKE_DOCKER": str(self.folder / "images"),
+            "FAKE_BUILD": "1",
+            "COLUMNS": "200",
+            **more,
+        }
+
+    def run(self, line: str, expected: int = 0, **more: str) -> str:
+        """Run a console script to its end; returns what it said."""
+        done = subprocess.run(
+            self.command(line),
+            env=self.environment(**more),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=_LIMIT,
+        )
+        print(f"$ {line}\n{done.stdout}", flush=True)
+        assert done.returncode == expected, f"{line}: status {done.returncode}, {expected} expected\n{done.stdout}"
+        assert "Traceback" not in done.stdout
+        return done.stdout
+
+    def run_until(self, line: str, said: str, **more: str) -> None:
+        """Run a console script and kill it and its children, as with the power switch, once it has said something."""
+        child = subprocess.Popen(
+            self.command(line),
+            env=self.environment(**more),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        assert child.stdout is not None
+        heard = []
+        try:
+            with child.stdout:
+                for text in child.stdout:
+                    heard.append(text)
+                    if said in text:
+                        return
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        raise AssertionError(f"{line} never said {said!r}:\n{''.join(heard)}")
+
+    @contextmanager
+    def client(self, service: str) -> Iterator[Any]:
+        """A boto3 client of the emulated account."""
+        client = boto3.client(
+            service,
+            endpoint_url=self.emulator.http_url,
+            region_name=credentials.REGION,
+            aws_access_key_id=credentials.ACCESS_KEY_ID,
+            aws_secret_access_key=credentials.SECRET_ACCESS_KEY,
+        )
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def push_agent(self) -> None:
+        """Push an image of the agent by other means than 'image push'."""
+        built = fake_docker.build(push.agent_recipe().dockerfile, "linux/arm64", {}, "1")
+        with self.client("ecr") as client:
+            fake_docker.push(client, AGENT_REPOSITORY, "by-hand", built)
+
+    @contextmanager
+    def agent(self, endpoint: str) -> Iterator[None]:
+        """The real agent, where the runtime's container would be."""
+        environment = self.environment(
+            SPEECH_ENDPOINT=endpoint,
+            AWS_ACCESS_KEY_ID=credentials.ACCESS_KEY_ID,
+            AWS_SECRET_ACCESS_KEY=credentials.SECRET_ACCESS_KEY,
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-m", "container.agent", "serve", "--host", "127.0.0.1", "--port", str(self.agent_port)],
+            env={name: value for name, value in environment.items() if name not in _POISON},
+            stdin=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            child.terminate()
+            child.wait(60)
+
+    def stacks(self) -> set[str]:
+        """Names of the stacks that exist."""
+        with self.client("cloudformation") as client:
+            return {stack["StackName"] for stack in client.describe_stacks()["Stacks"]}
+
+    @staticmethod
+    def command(line: str) -> list[str]:
+        """The installed console script."""
+        name, *arguments = line.split()
+        script = shutil.which(name, path=str(Path(sys.executable).parent))
+        assert script is not None, f"{name} is not installed"
+        return [script, *arguments]
+
+
+def speech_image(number: int) -> str:
+    """The digest of the image that the fake docker builds."""
+    recipe = push.speech_recipe("torch")
+    return fake_docker.build(recipe.dockerfile, recipe.platform, dict(recipe.labels), str(number)).digest
+
+
+@contextmanager
+def raised(folder: Path) -> Iterator[Stage]:
+    """Raise the curtain."""
+    address = f"{ACCOUNT}.dkr.ecr.{credentials.REGION}.amazonaws.com/{SPEECH_REPOSITORY}@"
+    local = {f"{address}{speech_image(number)}": _CONTAINER for number in (1, 2)}
+    port = _free_port()
+    agents = {"speech_agent": f"http://127.0.0.1:{port}"}
+    with Emulator(http_port=0, local_images=local, state_directory=folder / "state", agents=agents) as emulator:
+        yield Stage(emulator, folder, port)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,106 @@
+"""The whole deployment on this machine: the real cdk command, the real console scripts, the real AWS SDK."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy import outputs
+from deploy.tests import stage as stages
+from deploy.tests.stage import Stage
+from emulator import credentials
+
+pytestmark = pytest.mark.rehearsal
+
+NAME = "speech-kokoro-82m"
+BUCKET = f"speech-weights-{stages.ACCOUNT}-{credentials.REGION}"
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with stages.raised(tmp_path) as stage:
+        yield stage
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    folder = tmp_path / "weights"
+    (folder / "voices").mkdir(parents=True)
+    (folder / "kokoro-v1_0.pth").write_bytes(b"weights")
+    (folder / "voices" / "af_heart.bin").write_bytes(b"voice")
+    (folder / "notes.txt").write_text("not for the container")
+    return folder
+
+
+def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> None:
+    # nothing is made, and nothing costs, before the price is agreed to
+    said = stage.run("speech-infra deploy", expected=2)
+    assert "REHEARSAL" in said
+    assert "about $1.41 an hour" in said
+    assert not stage.stacks()
+
+    said = stage.run(f"speech-infra weights push {weights}")
+    assert "kokoro-v1_0.pth: 7 bytes" in said
+    assert "notes.txt" not in said
+    assert "kokoro-v1_0.pth: there already" in stage.run(f"speech-infra weights push {weights}")
+
+    said = stage.run("speech-infra deploy --yes")
+    assert f"{NAME}: InService" in said
+    assert "s of audio" in said
+    assert outputs.load(stage.outputs) == outputs.Outputs(NAME, credentials.REGION, None)
+    with stage.client("sagemaker") as client:
+        variant = client.describe_endpoint(EndpointName=NAME)["ProductionVariants"][0]
+    assert variant["DeployedImages"][0]["SpecifiedImage"].endswith(stages.speech_image(1))
+
+    stage.push_agent()
+    with stage.agent(NAME):
+        said = stage.run("agent-infra deploy --yes")
+    assert "READY with" in said
+    assert "one turn: " in said
+    assert "audio" in said.partition("one turn: ")[2]
+    assert ":runtime/speech_agent-" in (outputs.load(stage.outputs).agent_runtime_arn or "")
+
+    # an update really changes what runs
+    stage.run("speech-infra image push", FAKE_BUILD="2")
+    said = stage.run("speech-infra deploy --yes --first-audio-alarm-ms 500")
+    with stage.client("sagemaker") as client:
+        variant = client.describe_endpoint(EndpointName=NAME)["ProductionVariants"][0]
+    assert variant["DeployedImages"][0]["SpecifiedImage"].endswith(stages.speech_image(2))
+    assert "s of audio" in stage.run("speech-infra verify")
+    assert "1 of 1 x ml.g5.xlarge" in stage.run("speech-infra status")
+
+    # the order is kept, and nothing is lost while it is in use
+    assert "agent-infra destroy" in stage.run("speech-infra destroy --yes", expected=1)
+    assert "RUNNING endpoint" in (said := stage.run("speech-infra leftovers", expected=3))
+    assert "about $1,027" in said
+    assert "First run" in stage.run("speech-infra purge --yes", expected=1)
+    assert {"speech-foundation", "speech-endpoint", "agent-runtime"} == stage.stacks()
+
+    _litter(stage)
+    stage.run("agent-infra destroy --yes")
+    said = stage.run("speech-infra destroy --yes")
+    assert BUCKET in said
+    assert "RUNNING" not in said
+    assert {"speech-foundation"} == stage.stacks()
+
+    said = stage.run("speech-infra leftovers")
+    assert "1 unfinished uploads" in said
+    assert "speech/kokoro  2 images" in said
+    assert f"/aws/sagemaker/Endpoints/{NAME}" in said
+    assert "Nothing was deleted" in stage.run("speech-infra purge", expected=2)
+    stage.run("speech-infra purge --yes")
+    assert "nothing left" in stage.run("speech-infra leftovers")
+    assert not stage.stacks()
+
+    # killed in the middle, and run again
+    stage.run_until("speech-infra deploy --yes", "speech-endpoint: creating stack")
+    assert f"{NAME}: InService" in stage.run("speech-infra deploy --yes")
+
+
+def _litter(stage: Stage) -> None:
+    """What AWS leaves behind by itself: a log group, and an upload that nobody finished."""
+    with stage.client("s3") as client:
+        upload = client.create_multipart_upload(Bucket=BUCKET, Key="models/half")
+        client.upload_part(Bucket=BUCKET, Key="models/half", UploadId=upload["UploadId"], PartNumber=1, Body=b"part")
+    with stage.client("logs") as client:
+        client.create_log_group(logGroupName=f"/aws/sagemaker/Endpoints/{NAME}")
