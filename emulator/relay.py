@@ -28,10 +28,15 @@ from emulator.wire.session import (
     SendPart,
     Session,
 )
+from emulator.wire.utf8 import TextCheck
 
 __all__ = ["Relay"]
 
 _log = logging.getLogger("emulator.dataplane")
+_NO_UTF8 = (
+    "this TEXT is no UTF-8: WebSocket clients end the connection with 1007; it is passed on as it is, "
+    "what SageMaker does is unknown"
+)
 
 
 class Relay:
@@ -163,18 +168,21 @@ class Relay:
         match self._sidecar.end:
             case Closed(code, reason):
                 self._session.container_end_seen(code, reason)
-            case Lost(_, what):
-                self._session.container_end_seen(None, what)
+            case Lost() as lost:
+                self._session.container_end_seen(None, lost.text)
             case None:
                 pass
 
     async def _from_container(self) -> None:
+        text = TextCheck()
         while True:
             event = await self._sidecar.receive()
             match event:
                 case Frame():
                     if self._session.ended:
                         self._trace.add_frame("in", event, " (dropped, the session is over)")
+                    if text.breaks(event):
+                        self._trace.add("container", "in", "note", _NO_UTF8)
                     await self._perform(self._session.container_frame(event))
                 case Ping():
                     self._trace.add("container", "in", "ping", event.payload.hex())
@@ -185,16 +193,23 @@ class Relay:
                         self._keepalive.pong()
                     self._trace.add("container", "in", "pong", event.payload.decode("latin-1"))
                 case Closed():
-                    self._trace.container_close = (event.code, event.reason)
-                    code = "no code" if event.code == 1005 else event.code
-                    self._trace.add("container", "in", "close", f"{code} {event.reason!r}")
+                    self._note_end(event, (event.code, event.reason))
                     await self._perform(self._session.container_closed(event.code, event.reason))
                     return
                 case Lost():
-                    self._trace.container_eof_without_close = event.code == 1006
-                    self._trace.add("container", "in", "eof", f"without a Close frame: {event.what}")
-                    await self._perform(self._session.container_lost(event.what))
+                    self._note_end(event, event.close)
+                    await self._perform(self._session.container_lost(event.text))
                     return
+
+    def _note_end(self, event: Closed | Lost, close: tuple[int, str] | None) -> None:
+        trouble = f": {event.what}" if isinstance(event, Lost) else ""
+        self._trace.container_close = close
+        self._trace.container_eof_without_close = close is None
+        if close is None:
+            self._trace.add("container", "in", "eof", f"without a Close frame{trouble}")
+        else:
+            code = "no code" if close[0] == 1005 and not trouble else close[0]
+            self._trace.add("container", "in", "close", f"{code} {close[1]!r}{trouble}")
 
     async def _timers(self) -> None:
         loop = asyncio.get_running_loop()

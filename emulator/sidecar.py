@@ -7,12 +7,14 @@ It works on frames, not on messages: a library that joins fragments cannot stand
 import asyncio
 import contextlib
 import logging
+import re
 from collections import deque
 from dataclasses import dataclass
 from typing import override
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus, InvalidURI
+from websockets.frames import EXTERNAL_CLOSE_CODES
 from websockets.frames import Frame as WireFrame
 from websockets.frames import Opcode as WireOpcode
 from websockets.http11 import Response
@@ -29,6 +31,10 @@ __all__ = ["Closed", "Lost", "Pong", "Sidecar", "UpgradeRefusedError"]
 _HIGH_WATER = 256 * 1024
 _LOW_WATER = 64 * 1024
 _EVENT_BYTES = 100
+_NO_CLOSE_FRAME = 1006
+# of a refusal without length: bytes that are looked at, and seconds in which its body may follow its head
+_MAX_ANSWER = 16 * 1024
+_BODY_PATIENCE = 0.1
 # the library's own log repeats, with stack traces, what the trace shows
 _LOG = logging.getLogger("emulator.sidecar.websockets")
 _LOG.setLevel(logging.CRITICAL)
@@ -48,6 +54,18 @@ class Lost:
 
     code: int
     what: str
+    close: tuple[int, str] | None = None
+    """Code and reason of a Close frame that must not be sent like that."""
+
+    @property
+    def text(self) -> str:
+        """What the client is told."""
+        if self.code != _NO_CLOSE_FRAME:
+            return f"The container broke the WebSocket protocol: {self.what}."
+        return (
+            f"The container dropped the connection without a Close frame ({self.what}). "
+            "Usually its handler raised an exception: look at the container's log."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +96,19 @@ class UpgradeRefusedError(Exception):
         return self.what
 
 
-class _MuteProtocol(ClientProtocol):
+class _Protocol(ClientProtocol):
+    """Keeps the Close frame, also one that cannot be parsed."""
+
+    close_data: bytes | None = None
+
+    @override
+    def recv_frame(self, frame: WireFrame) -> None:
+        if frame.opcode is WireOpcode.CLOSE:
+            self.close_data = bytes(frame.data)
+        super().recv_frame(frame)
+
+
+class _MuteProtocol(_Protocol):
     """Answers no Ping (a fault on demand)."""
 
     @override
@@ -95,7 +125,7 @@ class Sidecar(asyncio.Protocol):
     ) -> None:
         loop = asyncio.get_running_loop()
         self._switches = switches
-        self._protocol = (ClientProtocol if answer_pings else _MuteProtocol)(
+        self._protocol = (_Protocol if answer_pings else _MuteProtocol)(
             parse_uri(f"ws://{f'[{host}]' if ':' in host else host}:{port}{target}"),
             max_size=switches.max_part_bytes,
             logger=_LOG,
@@ -113,6 +143,7 @@ class Sidecar(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._accepted: asyncio.Future[None] = loop.create_future()
+        self._answer = bytearray()
         self._gone: asyncio.Future[None] = loop.create_future()
         self.end: Closed | Lost | None = None
         """How the container ended the connection, as soon as it is seen: frames before it may still wait."""
@@ -237,6 +268,21 @@ class Sidecar(asyncio.Protocol):
         self._protocol.receive_data(data)
         self._flush()
         self._take_events()
+        if not self._accepted.done():
+            self._look_at_answer(data)
+
+    def _look_at_answer(self, data: bytes) -> None:
+        # an answer without length ends with its connection, which a container may keep open: its status will do
+        began = b"\r\n\r\n" in self._answer
+        self._answer += data[:_MAX_ANSWER]
+        if b"\r\n\r\n" in self._answer and not began:
+            asyncio.get_running_loop().call_later(_BODY_PATIENCE, self._refused_so_far)
+
+    def _refused_so_far(self) -> None:
+        status = re.match(rb"HTTP/1\.\d (\d{3})", self._answer)
+        if not self._accepted.done() and status is not None:
+            body = bytes(self._answer).partition(b"\r\n\r\n")[2]
+            self._accepted.set_exception(UpgradeRefusedError(_refused(int(status[1]), body)))
 
     def eof_received(self) -> bool:
         """Pass the end of the bytes through the protocol."""
@@ -253,7 +299,7 @@ class Sidecar(asyncio.Protocol):
             self._accepted.set_exception(
                 UpgradeRefusedError(f"the container dropped the connection during the upgrade ({_dropped(exc)})")
             )
-        self._say_last(Lost(1006, _dropped(exc)))
+        self._say_last(Lost(_NO_CLOSE_FRAME, _dropped(exc)))
         self._writable.set()
         if not self._gone.done():
             self._gone.set_result(None)
@@ -291,7 +337,12 @@ class Sidecar(asyncio.Protocol):
         broken = self._protocol.parser_exc
         if broken is not None and not isinstance(broken, EOFError):
             code = self._protocol.close_sent.code if self._protocol.close_sent else 1002
-            self._say_last(Lost(int(code), f"it broke the WebSocket protocol: {broken}"))
+            data = self._protocol.close_data
+            if data is None:
+                self._say_last(Lost(int(code), str(broken)))
+            else:
+                close = int.from_bytes(data[:2]), data[2:].decode("utf-8", "replace")
+                self._say_last(Lost(int(code), _bad_close(data), close))
 
     def _answered(self) -> None:
         # not asking for state OPEN: a Close in the same read as the 101 has moved it on already
@@ -336,8 +387,21 @@ def _dropped(exc: Exception | None) -> str:
 def _refusal(error: Exception) -> str:
     if isinstance(error, InvalidStatus):
         response = error.response
-        body = (response.body or b"")[:200].decode("utf-8", "replace").strip()
-        said = f", saying {body!r}" if body else ""
-        return f"the container answered the upgrade with HTTP {response.status_code} instead of 101{said}"
+        return _refused(response.status_code, bytes(response.body or b""))
     cause = error.__cause__ or error
     return f"the container's answer to the upgrade is no valid HTTP 101 ({cause})"
+
+
+def _refused(status: int, body: bytes) -> str:
+    text = body[:200].decode("utf-8", "replace").strip()
+    said = f", saying {text!r}" if text else ""
+    return f"the container answered the upgrade with HTTP {status} instead of 101{said}"
+
+
+def _bad_close(data: bytes) -> str:
+    code = int.from_bytes(data[:2])
+    if len(data) == 1:
+        return "its Close frame has a payload of one byte, which is no code"
+    if not 3000 <= code < 5000 and code not in EXTERNAL_CLOSE_CODES:
+        return f"its Close frame has the code {code}, which must not be sent (RFC 6455, section 7.4)"
+    return f"its Close frame has the code {code} and a reason that is no UTF-8"

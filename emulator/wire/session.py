@@ -236,18 +236,14 @@ class Session:
             message = f"{message} It left a fragmented message unfinished."
         return self._fail(MODEL_STREAM_ERROR, message, str(code))
 
-    def container_lost(self, what: str) -> list[Action]:
-        """The container's connection ended without a Close frame; ``what`` says what was seen of it."""
+    def container_lost(self, text: str) -> list[Action]:
+        """The container's connection ended without a valid Close frame; ``text`` tells the client."""
         if self.ended:
             return []
         if self._switches.crash_error == "clean":
             self.ended = True
             return [EndOutput()]
         kind = _KINDS[self._switches.crash_error]
-        text = (
-            f"The container dropped the connection without a Close frame ({what}). "
-            "Usually its handler raised an exception: look at the container's log."
-        )
         return self._fail(kind, text, str(_NO_CLOSE_FRAME) if kind == MODEL_STREAM_ERROR else None)
 
     def container_silent(self, misses: int) -> list[Action]:

@@ -1,0 +1,132 @@
+"""What a container can do wrong on its WebSocket, and what is said of it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
+
+from emulator import Endpoint, Server, Switches
+from emulator.tests.client import RawClient
+from emulator.tests.test_dataplane import client_of, exception
+from emulator.wire.frames import Frame, Opcode
+from emulator.wire.utf8 import TextCheck
+
+SWITCHES = Switches(signatures="off", close_timeout=0.1, accept_timeout=60)
+Raw = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def raw_container(state: Path, script: Raw) -> AsyncIterator[tuple[RawClient, Server]]:
+    """Run a container that gets the bytes of the upgrade request, and a client of the emulator in front of it."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            await script(reader, writer)
+            await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        server = Server({"ep": Endpoint(url)}, switches=SWITCHES, state_directory=state)
+        async with server, client_of(server) as client:
+            yield client, server
+
+
+async def upgraded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *frames: bytes) -> None:
+    """Accept the WebSocket, then send frames as they are."""
+    protocol = ServerProtocol()
+    protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
+    (request,) = protocol.events_received()
+    assert isinstance(request, Request)
+    protocol.send_response(protocol.accept(request))
+    writer.writelines([*protocol.data_to_send(), *frames])
+
+
+def told(server: Server) -> str:
+    return "\n".join(server.data_plane.traces[-1].lines())
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 503 Service Unavailable\r\n\r\nat capacity", "HTTP 503 instead of 101, saying 'at capacity'"),
+        (b"HTTP/1.1 401 Unauthorized\r\nconnection: keep-alive\r\n\r\n", "HTTP 401 instead of 101"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n", "HTTP 200 instead of 101"),
+    ],
+)
+async def test_a_refusal_whose_end_does_not_come_keeps_its_status(
+    state_directory: Path, answer: bytes, said: str
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+
+    async with raw_container(state_directory, refuse) as (
+        client,
+        server,
+    ):
+        assert await client.status(await client.open()) == 424
+        assert said in told(server)
+
+
+@pytest.mark.parametrize(
+    ("close", "said"),
+    [
+        (b"\x88\x02\x03\xed", "its Close frame has the code 1005, which must not be sent (RFC 6455, section 7.4)"),
+        (b"\x88\x05\x03\xe7bye", "its Close frame has the code 999, which must not be sent"),
+        (b"\x88\x01\x03", "its Close frame has a payload of one byte, which is no code"),
+        (b"\x88\x04\x03\xe8\xff\xff", "its Close frame has the code 1000 and a reason that is no UTF-8"),
+    ],
+)
+async def test_a_close_frame_that_must_not_be_sent_is_named(state_directory: Path, close: bytes, said: str) -> None:
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer, close)
+
+    async with raw_container(state_directory, leave) as (client, server):
+        stream = await client.open()
+        kind, members = exception(await client.next(stream))
+        assert kind == "ModelStreamError"
+        assert members["Message"].startswith(f"The container broke the WebSocket protocol: {said}")
+        assert "without a Close frame" not in told(server)
+        trace = server.data_plane.traces[-1]
+        assert trace.container_close is not None
+        assert not trace.container_eof_without_close
+
+
+async def test_a_frame_that_is_none_is_no_dropped_connection(state_directory: Path) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer, b"\xf1\x00")  # reserved bits set
+
+    async with raw_container(state_directory, talk) as (client, server):
+        _, members = exception(await client.next(await client.open()))
+        assert members["Message"].startswith("The container broke the WebSocket protocol: reserved bits must be 0.")
+        assert server.data_plane.traces[-1].container_eof_without_close
+
+
+async def test_text_that_is_no_utf_8_is_passed_on_and_noted(state_directory: Path) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer, b"\x81\x02\xc3\x28", b"\x81\x02ok")
+
+    async with raw_container(state_directory, talk) as (client, server):
+        stream = await client.open()
+        got: Any = [await client.message(stream), await client.message(stream)]
+        assert [message.payload for message in got] == [b"\xc3\x28", b"ok"]
+        assert told(server).count("this TEXT is no UTF-8") == 1
+
+
+def test_characters_may_be_cut_by_fragments_but_must_end() -> None:
+    text, more, last = (Opcode.TEXT, False), (Opcode.CONTINUATION, False), (Opcode.CONTINUATION, True)
+
+    def breaks(*frames: tuple[tuple[Opcode, bool], bytes]) -> list[bool]:
+        check = TextCheck()
+        return [check.breaks(Frame(opcode, data, fin)) for (opcode, fin), data in frames]
+
+    assert breaks((text, b"\xe2"), (more, b"\x82"), (last, b"\xac")) == [False, False, False]
+    assert breaks((text, b"\xe2"), (more, b""), (last, b"")) == [False, False, True]
+    assert breaks((text, b"\xff"), (more, b"\xff"), (last, b"")) == [True, False, False]
+    assert breaks(((Opcode.BINARY, False), b"\xff"), (last, b"\xff")) == [False, False]
