@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 from strands import Agent, ModelRetryStrategy
 from strands.types.content import Messages
 
-from container.agent.models import ModelMaker, bedrock
+from container.agent.models import BedrockModels, ModelMaker
 from container.agent.request import InvalidRequestError, Request, parse
 from container.agent.settings import Settings
 from container.agent.speech import SpeechSession
@@ -42,7 +42,7 @@ class VoiceAgent:
         tools: Sequence[Any] = (),
     ) -> None:
         self._settings = settings
-        self._make_model = make_model or bedrock(settings)
+        self._make_model = make_model or BedrockModels(settings)
         self._tools = list(tools)
         self._conversations: OrderedDict[str, Messages] = OrderedDict()
         self._turns: set[asyncio.Task[None]] = set()
@@ -91,6 +91,8 @@ class VoiceAgent:
         for task in turns:
             task.cancel()
         await asyncio.gather(*turns, return_exceptions=True)
+        if isinstance(self._make_model, BedrockModels):
+            self._make_model.close()
 
     async def _run(self, turn: Turn, agent: Agent, speech: SpeechSession, session_id: str | None) -> None:
         try:

@@ -12,7 +12,7 @@ from strands.types.streaming import StreamEvent
 
 from container.agent.settings import Settings
 
-__all__ = ["ModelMaker", "StoppableBedrock", "bedrock"]
+__all__ = ["BedrockModels", "ModelMaker", "StoppableBedrock"]
 
 ModelMaker = Callable[[], Model]
 """Makes the model of one turn. If it has a `stop`, a threading.Event, that is set when the turn is over."""
@@ -40,17 +40,26 @@ class StoppableBedrock(BedrockModel):
             yield event
 
 
-def bedrock(settings: Settings) -> ModelMaker:
-    """Return a maker of Bedrock models; the URL is that of the region, or AWS_ENDPOINT_URL_BEDROCK_RUNTIME."""
-    shared = StoppableBedrock(
-        model_id=settings.model_id,
-        region_name=settings.region,
-        # a refused request is tried again by botocore, before there is any text; a broken stream never is
-        boto_client_config=Config(
-            connect_timeout=5,
-            read_timeout=settings.model_timeout_s,
-            retries={"mode": "standard", "total_max_attempts": 3},
-            max_pool_connections=50,
-        ),
-    )
-    return shared.for_turn
+class BedrockModels:
+    """Makes Bedrock models; the URL is that of the region, or AWS_ENDPOINT_URL_BEDROCK_RUNTIME."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._shared = StoppableBedrock(
+            model_id=settings.model_id,
+            region_name=settings.region,
+            # a refused request is tried again by botocore, before there is any text; a broken stream never is
+            boto_client_config=Config(
+                connect_timeout=5,
+                read_timeout=settings.model_timeout_s,
+                retries={"mode": "standard", "total_max_attempts": 3},
+                max_pool_connections=50,
+            ),
+        )
+
+    def __call__(self) -> StoppableBedrock:
+        """Make the model of one turn."""
+        return self._shared.for_turn()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._shared.client.close()

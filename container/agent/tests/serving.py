@@ -8,6 +8,7 @@ import json
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx
@@ -19,6 +20,7 @@ from container.agent.settings import Settings
 from container.agent.tests.conftest import InFront
 from container.agent.tests.scripted import ScriptedModel
 from container.agent.tests.voices import Handler
+from emulator.bedrock.script import Script
 from emulator.tests.containers import container
 
 Event = dict[str, Any]
@@ -42,23 +44,34 @@ async def served(app: ASGIApp) -> AsyncIterator[str]:
 @asynccontextmanager
 async def agent(
     handler: Handler,
-    model: Callable[[], ScriptedModel] | ScriptedModel,
+    model: Callable[[], ScriptedModel] | ScriptedModel | Script,
     in_front: InFront,
     *,
     tools: Sequence[Any] = (),
     **settings: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """The agent with a scripted model, the emulator behind it, and behind that a scripted container."""
-    maker = model if callable(model) else lambda: model
+    """The agent with the emulator behind it, and behind that a scripted container.
+
+    The model is a scripted one, or the real BedrockModel, to which the emulator plays a script.
+    """
     before = asyncio.all_tasks()
     async with asyncio.timeout(60), container(handler) as target:
-        in_front(target.url)
+        emulator = in_front(target.url)
+        if isinstance(model, Script):
+            emulator.play_bedrock(model)
+        maker = (
+            None if isinstance(model, Script) else partial(_same, model) if isinstance(model, ScriptedModel) else model
+        )
         app = create_app(Settings(**{"endpoint": "voice", **settings}), maker, tools=tools)
         async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
             yield client
         # nothing of a turn may be left, whatever became of it
         names = {task.get_name() for task in asyncio.all_tasks() - before}
         assert not {name for name in names if name.startswith(("turn", "speech"))}, names
+
+
+def _same(model: ScriptedModel) -> ScriptedModel:
+    return model
 
 
 def frames(body: bytes) -> list[Event]:
