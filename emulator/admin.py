@@ -59,7 +59,10 @@ def refusal(peer: str, scheme: str, authority: str, headers: Mapping[str, str]) 
     """
     if not _is_loopback(peer):
         return f"the admin API serves this machine only, this request came from {peer or 'an unknown address'}"
-    host = urlsplit(f"//{authority}").hostname or ""
+    try:
+        host = urlsplit(f"//{authority}").hostname or ""
+    except ValueError:
+        host = ""
     if host != "localhost" and not _is_loopback(host):
         return f"Host {authority!r} is not this machine; expected is localhost or 127.0.0.1"
     origin = headers.get("origin")

@@ -27,12 +27,13 @@ _MAX_TEXT = 2048  # of the message members in the service model
 _CONTAINER = facts.text("inv.container-name")
 _NAME = facts.text("req.variant")
 _PRINTABLE = r"[!-~][ -~]*"
+_ASCII = r"[\t -~]*"  # the model allows control characters too, but no HTTP header can hold one
 # member, pattern, longest value: as in the service model
 _MEMBERS = {
-    "content-type": ("contentType", r"[\x00-\x7f]*", 1024),
-    "accept": ("accept", r"[\x00-\x7f]*", 1024),
-    f"{_PREFIX}accept": ("accept", r"[\x00-\x7f]*", 1024),
-    f"{_PREFIX}custom-attributes": ("customAttributes", r"[\x00-\x7f]*", facts.integer("inv.custom-attributes-max")),
+    "content-type": ("contentType", _ASCII, 1024),
+    "accept": ("accept", _ASCII, 1024),
+    f"{_PREFIX}accept": ("accept", _ASCII, 1024),
+    f"{_PREFIX}custom-attributes": ("customAttributes", _ASCII, facts.integer("inv.custom-attributes-max")),
     f"{_PREFIX}target-model": ("targetModel", _PRINTABLE, 1024),
     f"{_PREFIX}target-variant": ("targetVariant", _NAME, 63),
     f"{_PREFIX}target-container-hostname": ("targetContainerHostname", _NAME, 63),

@@ -78,7 +78,7 @@ def verify_request(
     )
     key = _SigningKey(secret, authorization.region, authorization.service)
     expected = key.sign(authorization.day, string_to_sign).hex()
-    if not hmac.compare_digest(expected, authorization.signature):
+    if not hmac.compare_digest(expected.encode(), authorization.signature.encode()):
         raise _refused(
             "InvalidSignatureException",
             "The request signature we calculated does not match the signature you provided. "
@@ -193,7 +193,10 @@ class EventVerifier:
                 "an event arrived without the headers :date and :chunk-signature: it is not signed"
             )
         # the event's own day: a stream may cross midnight UTC
-        at = datetime.datetime.fromtimestamp(date.value // 1000, datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+        try:
+            at = datetime.datetime.fromtimestamp(date.value // 1000, datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+        except (ValueError, OverflowError, OSError):
+            raise EventSignatureError(f"an event is dated {date.value} ms after 1970, which is no date") from None
         day = at[:8]
         signed_header = encode_headers({":date": Header(HeaderType.TIMESTAMP, date.value)})
         string_to_sign = "\n".join(
