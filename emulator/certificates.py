@@ -61,8 +61,11 @@ class Certificates:
         home = (directory or default_state_directory()) / "ca"
         files = cls(home / "ca.pem", home / "bundle.pem", home / "ca.key")
         try:
-            if not files._key.exists():
+            if not files._key.exists() and not files.ca.exists():
                 _make(home)
+            for file in (files.ca, files._key):
+                if not file.is_file():
+                    raise _damaged(home, f"{file.name} is missing")
             _write(files.bundle, _system_authorities(files.bundle) + files.ca.read_bytes())
         except OSError as error:
             raise StateDirectoryError(
@@ -86,11 +89,10 @@ class Certificates:
             StateDirectoryError: the authority's files are damaged.
         """
         try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.ca, self._key)  # do they belong together?
             authority = trustme.CA.from_pem(self.ca.read_bytes(), self._key.read_bytes())
-        except ValueError as error:
-            raise StateDirectoryError(
-                f"{self.ca} and its key are damaged ({error}). Delete {self.ca.parent} to have a new authority made."
-            ) from error
+        except (ssl.SSLError, ValueError) as error:
+            raise _damaged(self.ca.parent, str(error)) from error
         return authority.issue_cert(*_NAMES)
 
     def environment(self, url: str) -> dict[str, str]:
@@ -105,6 +107,13 @@ class Certificates:
             "SSL_CERT_FILE": str(self.bundle),
             "NODE_EXTRA_CA_CERTS": str(self.ca),
         }
+
+
+def _damaged(home: Path, what: str) -> StateDirectoryError:
+    return StateDirectoryError(
+        f"The local certificate authority in {home} is damaged: {what}.\nDelete {home} to have a new one made; clients "
+        "that were given the old one must then be given the new one."
+    )
 
 
 def _make(home: Path) -> None:

@@ -57,11 +57,31 @@ def test_a_directory_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None
         Certificates.load(tmp_path / "file")
 
 
-def test_damaged_files_say_what_to_delete(tmp_path: Path) -> None:
-    files = Certificates.load(tmp_path)
-    (tmp_path / "ca" / "ca.key").write_text("rubbish")
-    with pytest.raises(StateDirectoryError, match=r"Delete .*ca to have a new authority made"):
-        files.server_context()
+@pytest.mark.parametrize(
+    ("name", "rubbish", "what"),
+    [
+        ("ca.key", "rubbish", ""),
+        ("ca.pem", "rubbish", ""),
+        ("ca.key", None, "ca.key is missing"),
+        ("ca.pem", None, "ca.pem is missing"),
+    ],
+)
+def test_damaged_files_say_what_to_delete(tmp_path: Path, name: str, rubbish: str | None, what: str) -> None:
+    Certificates.load(tmp_path)
+    if rubbish is None:
+        (tmp_path / "ca" / name).unlink()
+    else:
+        (tmp_path / "ca" / name).write_text(rubbish)
+    with pytest.raises(StateDirectoryError, match=rf"is damaged: {what}.*\nDelete .*ca to have a new one made"):
+        Certificates.load(tmp_path).server_context()
+
+
+def test_a_key_of_another_authority_is_noticed(tmp_path: Path) -> None:
+    Certificates.load(tmp_path / "one")
+    Certificates.load(tmp_path / "two")
+    (tmp_path / "one" / "ca" / "ca.key").replace(tmp_path / "two" / "ca" / "ca.key")
+    with pytest.raises(StateDirectoryError, match="key values mismatch"):
+        Certificates.load(tmp_path / "two").server_context()
 
 
 def test_where_the_authority_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
