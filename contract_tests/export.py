@@ -36,6 +36,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "closing": _finding(verdict.closing),
         "facts": [_fact(fact_id) for fact_id in verdict.facts],
         "wire_log": list(verdict.log),
+        "container_output": list(verdict.output),
     }
 
 

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from contract_tests.report import render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
 from emulator import target
-from emulator.launch import TargetError, launched
+from emulator.launch import TargetError, running, starting
 
 __all__ = ["ContractFailedError", "judged_by", "pronounce", "title", "verdicts"]
 
@@ -59,7 +60,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the suite. Their names must not meet those of pytest and its plugins."""
     group = parser.getgroup("contract", "contract checks (-m contract)")
     group.addoption(
-        "--target", metavar="TARGET", help="MODULE:APP, http://HOST:PORT, ws://HOST:PORT or image:NAME[:TAG]"
+        "--target",
+        metavar="TARGET",
+        help="MODULE:APP, http://HOST:PORT, ws://HOST:PORT, image:NAME[:TAG] or command:WORDS with {port}",
     )
     group.addoption(
         "--server", metavar="SERVER", default=target.SERVERS[0], help="serves MODULE:APP: uvicorn or hypercorn"
@@ -136,8 +139,14 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with (
-            launched(chosen, timeout, cwd) as url,
-            bench_for(url, pytestconfig.stash[_profile], pytestconfig.getoption("idle_seconds")) as bench,
+            running(chosen, timeout, cwd) as own,
+            bench_for(
+                own.url,
+                pytestconfig.stash[_profile],
+                pytestconfig.getoption("idle_seconds"),
+                own=own if own.ours else None,
+                starter=partial(starting, chosen, cwd) if own.ours else None,
+            ) as bench,
         ):
             yield bench
     except TargetError as error:

@@ -8,7 +8,8 @@ import asyncio
 import json
 import time
 from abc import ABC, abstractmethod
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
@@ -17,8 +18,12 @@ import httpx
 
 from contract_tests.client import Client, Session
 from emulator import Emulator, SessionTrace
+from emulator.running import Running
 
-__all__ = ["Capability", "Emulated", "HttpReply", "Ping", "Reach"]
+__all__ = ["Capability", "Emulated", "HttpReply", "Ping", "Reach", "Starter"]
+
+
+type Starter = Callable[[], AbstractContextManager[Running]]
 
 
 class Capability(StrEnum):
@@ -27,6 +32,7 @@ class Capability(StrEnum):
     PING = "to ask the container's /ping itself"
     DIAL = "to dial the container's WebSocket itself"
     FRAMES = "to see the frames, Pings and Pongs between SageMaker and the container"
+    START = "to start and stop a container of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +96,12 @@ class HttpReply:
 class Reach(ABC):
     """One way to a container. ``endpoint`` is its name at SageMaker or at what stands in for it."""
 
-    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    capabilities: frozenset[Capability] = frozenset()
     without: ClassVar[str] = "which this target does not offer"
     """Completes the sentence "it needs ..., ..." for a capability that is missing."""
     endpoint: str
+    own: Running | None = None
+    """The container itself, where it was started by this run: its output is known then."""
 
     @property
     @abstractmethod
@@ -112,6 +120,10 @@ class Reach(ABC):
         """Ask ``/ping`` once; ``timeout`` in seconds."""
         return Ping(None, 0.0, "/ping cannot be asked here", seen=False)
 
+    def start(self) -> AbstractContextManager[Running]:
+        """Start another container like this one, without waiting for it; only where ``START`` is offered."""
+        raise NotImplementedError(Capability.START)
+
     @abstractmethod
     async def post(self, body: str, content_type: str, within: float) -> HttpReply:
         """Send one ``POST /invocations``; no end within ``within`` seconds is a problem of the reply."""
@@ -120,12 +132,16 @@ class Reach(ABC):
 class Emulated(Reach):
     """An emulator in front of a container whose address is known: everything can be seen."""
 
-    capabilities = frozenset(Capability)
-
-    def __init__(self, emulator: Emulator, endpoint: str, url: str) -> None:
+    def __init__(
+        self, emulator: Emulator, endpoint: str, url: str, own: Running | None = None, starter: Starter | None = None
+    ) -> None:
+        """``starter`` starts another one like it, without waiting for its ``/ping``."""
         self.emulator = emulator
         self.endpoint = endpoint
         self._url = url
+        self.own = own
+        self._starter = starter
+        self.capabilities = frozenset(Capability) - (frozenset() if starter else {Capability.START})
 
     @property
     def url(self) -> str:
@@ -135,6 +151,10 @@ class Emulated(Reach):
     def client(self) -> AbstractAsyncContextManager[Client]:
         """Hold an SDK client of the emulator open."""
         return Client.connect(self.emulator.url)
+
+    def start(self) -> AbstractContextManager[Running]:
+        """Start another container like this one."""
+        return super().start() if self._starter is None else self._starter()
 
     def trace(self, session: Session) -> SessionTrace | None:
         """Return what the emulator wrote down about the session."""

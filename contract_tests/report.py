@@ -40,6 +40,10 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield from _section(f"Closing behaviour ({verdict.closing.status})", both)
     yield from _why(verdict)
     yield from _remedy(main)
+    if verdict.output:
+        yield "The container's own output meanwhile, the last of it"
+        yield from (f"{_INDENT}| {line}" for line in verdict.output)
+        yield ""
     if verdict.log:
         yield "Wire log (seconds, hop, what)"
         yield from (f"{_INDENT}{line}" for line in verdict.log)

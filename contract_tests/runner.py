@@ -9,15 +9,18 @@ from contextlib import contextmanager
 from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.checks import good_request
+from contract_tests.lastwords import last_words
 from contract_tests.profile import Profile
-from contract_tests.reach import Emulated
-from contract_tests.verdict import Finding, Verdict, failed, not_applicable
+from contract_tests.reach import Emulated, Starter
+from contract_tests.verdict import Finding, Status, Verdict, failed, not_applicable
 from emulator import Emulator, Endpoint
+from emulator.running import Running
 
 __all__ = ["DEFAULT_IDLE_S", "LONGEST_CHECK_S", "bench_for", "emulated", "judge", "judge_all", "run_checks"]
 
 DEFAULT_IDLE_S = 3.0
 LONGEST_CHECK_S = 240.0
+_LAST_WORDS_S = 0.1
 _ENDPOINT = "under-test"
 
 
@@ -39,16 +42,32 @@ def emulated(endpoints: dict[str, str]) -> Iterator[Emulator]:
 
 
 @contextmanager
-def bench_for(target_url: str, profile: Profile, idle_seconds: float = DEFAULT_IDLE_S) -> Iterator[Bench]:
-    """Yield the test bench of the container at ``target_url`` (``http://HOST:PORT``)."""
+def bench_for(
+    target_url: str,
+    profile: Profile,
+    idle_seconds: float = DEFAULT_IDLE_S,
+    *,
+    own: Running | None = None,
+    starter: Starter | None = None,
+) -> Iterator[Bench]:
+    """Yield the test bench of the container at ``target_url`` (``http://HOST:PORT``).
+
+    ``own`` is that container where it was started here; ``starter`` starts another one like it.
+    """
     with emulated({_ENDPOINT: target_url}) as emulator:
-        yield Bench(Emulated(emulator, _ENDPOINT, target_url), profile, idle_seconds)
+        yield Bench(Emulated(emulator, _ENDPOINT, target_url, own, starter), profile, idle_seconds)
 
 
 async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) -> Verdict:
     """Run one check and return its verdict, not yet graded. It is cut after ``longest`` seconds."""
     began = time.monotonic()
+    own = bench.reach.own
+    written = own.written() if own is not None else 0
     behaviour, closing, log = await _outcome(check, bench, longest)
+    said: tuple[str, ...] = ()
+    if own is not None and Status.FAIL in {behaviour.status, closing.status}:
+        await asyncio.sleep(_LAST_WORDS_S)  # what it wrote last is still on its way through a pipe
+        said = last_words(own.output(written))
     return Verdict(
         id=check.id,
         name=check.name,
@@ -58,6 +77,7 @@ async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) ->
         behaviour=behaviour,
         closing=closing,
         log=log,
+        output=said,
         seconds=time.monotonic() - began,
     )
 

@@ -69,7 +69,10 @@ def warned(*, sent: str, expected: str, observed: str, causes: Sequence[str] = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one check found. ``facts``: ids of the facts table; ``log``: the wire log; ``seconds``: the time it took."""
+    """What one check found. ``facts``: ids of the facts table; ``log``: the wire log; ``seconds``: the time it took.
+
+    ``output``: what the container itself wrote meanwhile, where it was started by the run and the check failed.
+    """
 
     id: str
     name: str
@@ -79,6 +82,7 @@ class Verdict:
     behaviour: Finding
     closing: Finding
     log: tuple[str, ...] = field(default=(), repr=False)
+    output: tuple[str, ...] = field(default=(), repr=False)
     seconds: float = 0.0
 
     @property

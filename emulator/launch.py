@@ -4,21 +4,24 @@ import http
 import http.client
 import shlex
 import socket
+import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn, override
 
 from emulator import facts, started
 from emulator.process import Process
+from emulator.running import Elsewhere, EngineContainer, LocalProcess, Running
 from emulator.target import Target, parse
 
-__all__ = ["TargetError", "launched"]
+__all__ = ["TargetError", "launched", "ping_problem", "running", "starting"]
 
 _POLL_S = 0.1
+_LAST_LINES = 20
 _PING_TIMEOUT_S = facts.seconds("life.ping-timeout")
 _CONTAINER_PORT = facts.integer("ctr.port")
 
@@ -59,31 +62,63 @@ def launched(
         TargetError: it did not come up in time.
         TargetSyntaxError: the text names no target.
     """
+    with running(target, timeout, cwd, echo=echo) as up:
+        yield up.url
+
+
+@contextmanager
+def running(
+    target: Target | str, timeout: float | None = None, cwd: Path | None = None, *, echo: bool = False
+) -> Iterator[Running]:
+    """Yield the target itself, as :func:`launched` yields its address."""
     if isinstance(target, str):
         target = parse(target)
     timeout = target.start_timeout if timeout is None else timeout
-    cwd = Path.cwd() if cwd is None else cwd
+    with starting(target, cwd, echo=echo) as up:
+        _wait(target, up, timeout)
+        handle = up.process if isinstance(up, LocalProcess) else up if isinstance(up, EngineContainer) else None
+        with _registered(up.url, handle) if handle is not None else nullcontext():
+            yield up
+
+
+@contextmanager
+def starting(target: Target, cwd: Path | None = None, *, echo: bool = False) -> Iterator[Running]:
+    """Start a target without waiting for its ``/ping``; afterwards it is gone.
+
+    Raises:
+        TargetError: it cannot even be started.
+    """
     if target.kind == "url":
-        _wait(target, target.address, timeout)
-        yield target.address
+        yield Elsewhere(target.address)
     elif target.kind == "image":
-        with _image(target, timeout) as url:
-            yield url
+        with _image(target) as up:
+            yield up
     else:
         port = _free_port()
-        with Process.python(_arguments(target, port), cwd, echo=echo) as process:
-            url = f"http://127.0.0.1:{port}"
-            _wait(target, url, timeout, process)
-            with _registered(url, process):
-                yield url
+        command = _command(target, port)
+        try:
+            child = Process(command, Path.cwd() if cwd is None else cwd, echo=echo)
+        except OSError as error:
+            raise TargetError(
+                target,
+                f"it cannot be started: {error.strerror or error}",
+                "check that the program exists and may be executed.",
+                shlex.join(command),
+            ) from None
+        with child as process:
+            yield LocalProcess(f"http://127.0.0.1:{port}", shlex.join(process.command), process)
 
 
-def _arguments(target: Target, port: int) -> list[str]:
+def _command(target: Target, port: int) -> list[str]:
+    if target.kind == "command":
+        return [word.replace("{port}", str(port)) for word in shlex.split(target.address)]
     if target.kind == "kokoro":
-        return ["-m", "container.kokoro", "serve", "--host", "127.0.0.1", "--port", str(port)]
-    if target.server == "hypercorn":
-        return ["-m", "hypercorn", target.address, "--bind", f"127.0.0.1:{port}"]
-    return ["-m", "uvicorn", target.address, "--host", "127.0.0.1", "--port", str(port), "--no-access-log"]
+        module = ["container.kokoro", "serve", "--host", "127.0.0.1", "--port", str(port)]
+    elif target.server == "hypercorn":
+        module = ["hypercorn", target.address, "--bind", f"127.0.0.1:{port}"]
+    else:
+        module = ["uvicorn", target.address, "--host", "127.0.0.1", "--port", str(port), "--no-access-log"]
+    return [sys.executable, "-m", *module]
 
 
 def _free_port() -> int:
@@ -94,16 +129,17 @@ def _free_port() -> int:
         return port
 
 
-def _wait(target: Target, url: str, timeout: float, process: Process | None = None) -> None:
-    deadline = time.monotonic() + timeout
+def _wait(target: Target, up: Running, timeout: float) -> None:
+    began = time.monotonic()
     while True:
-        if process is not None and process.exit_code is not None:
-            _exited(target, process)
-        last = _ping(url, min(_PING_TIMEOUT_S, max(timeout, _POLL_S)))
+        code = up.exit_code()
+        if code is not None:
+            _exited(target, up, code, time.monotonic() - began)
+        last = ping_problem(up.url, min(_PING_TIMEOUT_S, max(timeout, _POLL_S)))
         if not last:
             return
-        if time.monotonic() > deadline:
-            _never_answered(target, url, timeout, last, process)
+        if time.monotonic() > began + timeout:
+            _never_answered(target, up, timeout, last)
         time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
 
 
@@ -113,7 +149,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _ping(url: str, timeout: float) -> str:
+def ping_problem(url: str, timeout: float) -> str:
     """Return what is wrong with the answer to ``/ping``, nothing if it is 200."""
     # no proxy of the environment: the container is here; and SageMaker follows no redirect
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
@@ -128,45 +164,41 @@ def _ping(url: str, timeout: float) -> str:
     return "" if status == http.HTTPStatus.OK else f"HTTP {status}"
 
 
-def _command(process: Process) -> str:
-    return shlex.join(process.command)
+def _exited(target: Target, up: Running, code: int, seconds: float) -> NoReturn:
+    advice = {
+        "kokoro": "install the engine with `uv sync --extra kokoro`; the lines above say what is missing.",
+        "image": "run the command by hand; SageMaker starts an image with the argument 'serve'.",
+        "command": "run the command by hand from the same directory.",
+    }.get(target.kind, "run the command by hand from the same directory. MODULE:APP must be importable from there.")
+    problem = f"it exited with code {code} after {seconds:.1f} s, before /ping answered"
+    raise TargetError(target, problem, advice, up.command, _tail(up))
 
 
-def _exited(target: Target, process: Process) -> NoReturn:
-    seconds = time.monotonic() - process.began
-    advice = (
-        "install the engine with `uv sync --extra kokoro`; the lines above say what is missing."
-        if target.kind == "kokoro"
-        else "run the command by hand from the same directory. MODULE:APP must be importable from there."
-    )
-    raise TargetError(
-        target,
-        f"it exited with code {process.exit_code} after {seconds:.1f} s, before /ping answered",
-        advice,
-        _command(process),
-        tuple(process.tail()),
-    )
-
-
-def _never_answered(target: Target, url: str, timeout: float, last: str, process: Process | None) -> NoReturn:
-    if process is None:
+def _never_answered(target: Target, up: Running, timeout: float, last: str) -> NoReturn:
+    if not up.ours:
         raise TargetError(
             target,
-            f"{url}/ping did not answer 200 within {timeout:g} s ({last})",
+            f"{up.url}/ping did not answer 200 within {timeout:g} s ({last})",
             "start the container first, and check host and port; --start-timeout SECONDS waits longer.",
         )
     raise TargetError(
         target,
-        f"it runs, but {url}/ping did not answer 200 within {timeout:g} s ({last})",
+        f"it runs, but {up.url}/ping did not answer 200 within {timeout:g} s ({last})",
         "SageMaker wants GET /ping on the container's port to answer 200 once the model is loaded; "
         "add the route, or give a slow start more time with --start-timeout SECONDS.",
-        _command(process),
-        tuple(process.tail()),
+        up.command,
+        _tail(up),
     )
 
 
+def _tail(up: Running) -> tuple[str, ...]:
+    if isinstance(up, LocalProcess):
+        return tuple(up.process.tail(_LAST_LINES))
+    return tuple(up.output()[-_LAST_LINES:])
+
+
 @contextmanager
-def _image(target: Target, timeout: float) -> Iterator[str]:
+def _image(target: Target) -> Iterator[EngineContainer]:
     # imported here: it reads its settings from the environment when it is imported, and most runs need no engine
     command = f"docker run --publish {_CONTAINER_PORT} {target.address} serve"
     try:
@@ -186,12 +218,7 @@ def _image(target: Target, timeout: float) -> Iterator[str]:
         ) from None
     try:
         url = f"http://{container.get_container_host_ip()}:{container.get_exposed_port(_CONTAINER_PORT)}"
-        try:
-            _wait(target, url, timeout)
-        except TargetError as error:
-            raise TargetError(target, error.problem, error.advice, command, _last_lines(container.get_logs)) from None
-        with _registered(url, _Engine(container.get_wrapped_container())):
-            yield url
+        yield EngineContainer(url, command, container.get_wrapped_container())
     finally:
         container.stop()
 
@@ -203,32 +230,3 @@ def _registered(url: str, handle: started.Handle) -> Iterator[None]:
         yield
     finally:
         started.forget(url, handle)
-
-
-class _Engine:
-    """A container of the engine in the hands of the faults."""
-
-    def __init__(self, container: Any) -> None:
-        self._container = container
-
-    def kill(self) -> None:
-        """``docker kill``."""
-        self._unless_gone(self._container.kill)
-
-    def freeze(self) -> None:
-        """``docker pause``."""
-        self._unless_gone(self._container.pause)
-
-    def resume(self) -> None:
-        """``docker unpause``."""
-        self._unless_gone(self._container.unpause)
-
-    def _unless_gone(self, act: Callable[[], object]) -> None:
-        from docker.errors import APIError  # noqa: PLC0415
-
-        with suppress(APIError):  # it has ended, or is in that state already
-            act()
-
-
-def _last_lines(logs: Callable[[], tuple[bytes, bytes]]) -> tuple[str, ...]:
-    return tuple(b"".join(logs()).decode("utf-8", "replace").splitlines()[-20:])

@@ -30,6 +30,8 @@ class Process:
         self._echo = echo
         self.began = time.monotonic()
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self.written = 0
+        """Lines that it has written so far; the last of them are kept."""
         self._child = subprocess.Popen(
             self.command,
             cwd=cwd,
@@ -55,6 +57,7 @@ class Process:
         with self._child.stdout as output:  # closed here, at its end, since closing elsewhere would wait for this
             for line in output:
                 self._lines.append(line.rstrip())
+                self.written += 1
                 if self._echo:
                     print(f"container | {line.rstrip()}", file=sys.stderr, flush=True)
 
@@ -68,6 +71,17 @@ class Process:
         if self.exit_code is not None:
             self._reader.join(1.0)  # what it wrote last is still on its way
         return list(self._lines)[-lines:]
+
+    def lines(self, since: int) -> list[str]:
+        """Return the lines after the first ``since``, as far as they are kept."""
+        kept, written = list(self._lines), self.written
+        new = max(0, written - since)
+        return kept[-new:] if new else []
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the first process alone, as a container engine does."""
+        if self._child.poll() is None:
+            self._child.terminate()
 
     def kill(self) -> None:
         """End the process group at once (a fault on demand, as the two below)."""

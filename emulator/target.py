@@ -1,6 +1,7 @@
 """Targets: what ``--target`` names, and how it is reached."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -9,7 +10,7 @@ from emulator import facts
 
 __all__ = ["SERVERS", "Kind", "Target", "TargetSyntaxError", "parse"]
 
-Kind = Literal["kokoro", "app", "url", "image"]
+Kind = Literal["kokoro", "app", "url", "image", "command"]
 SERVERS = ("uvicorn", "hypercorn")
 _CONTAINER_PORT = facts.integer("ctr.port")
 _EXPECTED = """\
@@ -17,8 +18,9 @@ expected one of
   MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
   http://HOST:PORT      a container that already runs (ws://HOST:PORT means the same)
   image:NAME[:TAG]      an image, run with the argument 'serve' and port 8080
+  command:WORDS         a program, started with {port} replaced, e.g. command:node server.js --port {port}
   kokoro                the Kokoro container of this repository"""
-_START_TIMEOUT_S: dict[Kind, float] = {"kokoro": 180.0, "app": 30.0, "url": 10.0, "image": 300.0}
+_START_TIMEOUT_S: dict[Kind, float] = {"kokoro": 180.0, "app": 30.0, "url": 10.0, "image": 300.0, "command": 60.0}
 
 
 class TargetSyntaxError(ValueError):
@@ -35,7 +37,7 @@ class TargetSyntaxError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One container to judge. ``address`` is an app, a base URL or an image, by ``kind``."""
+    """One container to judge. ``address`` is an app, a base URL, an image or a command, by ``kind``."""
 
     kind: Kind
     address: str
@@ -57,6 +59,7 @@ class Target:
             "app": f"the ASGI app {self.address}, served by {self.server}",
             "url": f"the running container at {self.address}",
             "image": f"the image {self.address}",
+            "command": f"the command {self.address}",
         }[self.kind]
 
 
@@ -73,6 +76,8 @@ def parse(text: str | None, server: str = SERVERS[0]) -> Target:
         if not name or re.search(r"\s", name):
             raise TargetSyntaxError(text, "there is no image name behind 'image:'")
         return Target("image", name)
+    if text.startswith("command:"):
+        return Target("command", _words(text))
     if "://" in text:
         return Target("url", _base_url(text))
     if re.fullmatch(r"[^\s:]+:\d+", text):
@@ -83,6 +88,19 @@ def parse(text: str | None, server: str = SERVERS[0]) -> Target:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", text):
         raise TargetSyntaxError(text, "that is no target")
     return Target("app", text, server)
+
+
+def _words(text: str) -> str:
+    command = text.removeprefix("command:").strip()
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise TargetSyntaxError(text, f"the command cannot be read: {error}") from None
+    if not words:
+        raise TargetSyntaxError(text, "there is no command behind 'command:'")
+    if "{port}" not in command:
+        raise TargetSyntaxError(text, "the command has to hold {port}, e.g. command:env PORT={port} node server.js")
+    return command
 
 
 def _base_url(text: str) -> str:

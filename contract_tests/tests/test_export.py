@@ -24,6 +24,8 @@ def test_a_run_leaves_its_verdicts_as_json(tmp_path: Path) -> None:
     assert bad["behaviour"]["fix"]["after"]
     assert "frame.default-binary" in [fact["id"] for fact in bad["facts"]]
     assert any("BINARY" in line for line in bad["wire_log"])
+    assert bad["container_output"][-1] == "KeyError: 'text'"
+    assert good["container_output"] == []
 
 
 def test_a_file_in_no_directory_is_refused_before_the_run(tmp_path: Path) -> None:

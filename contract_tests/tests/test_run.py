@@ -57,14 +57,21 @@ def run(cwd: Path, *arguments: str, within: float = 60.0) -> tuple[int, str, flo
 
 
 @pytest.mark.parametrize(
-    ("server", "seen", "cause"),
+    ("server", "seen", "cause", "own_words"),
     [
-        ("uvicorn", ["gone without a Close frame", "closing behaviour FAIL", "1006"], "KeyError('text')"),
-        ("hypercorn", ["silence for 5.0 s"], "`receive_text()` returns None"),
+        (
+            "uvicorn",
+            ["gone without a Close frame", "closing behaviour FAIL", "1006"],
+            "KeyError('text')",
+            "| KeyError: 'text'",
+        ),
+        ("hypercorn", ["silence for 5.0 s"], "`receive_text()` returns None", ""),
     ],
 )
-def test_a_receive_text_container_comes_out_red_by_name(server: str, seen: list[str], cause: str) -> None:
-    code, output, seconds = run(
+def test_a_receive_text_container_comes_out_red_by_name(
+    server: str, seen: list[str], cause: str, own_words: str
+) -> None:
+    code, output, _ = run(
         ROOT,
         "--target",
         "contract_tests.broken.receive_text:app",
@@ -94,8 +101,9 @@ def test_a_receive_text_container_comes_out_red_by_name(server: str, seen: list[
     assert code == 1
     assert output.count("At stake") == 1
     assert "ContractFailedError" not in output  # the verdict stands alone, without the code that raised it
-    assert "Traceback" not in output
-    assert seconds < 20
+    assert not re.search(r"^(?! +\|).*Traceback", output, re.MULTILINE)  # none but the container's own
+    assert own_words in output
+    assert ("The container's own output meanwhile" in output) == bool(own_words)
 
 
 def test_any_container_is_judged_in_its_own_directory(tmp_path: Path) -> None:
@@ -137,25 +145,23 @@ def test_a_profile_that_does_not_fit_is_said_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_target_that_does_not_come_up_is_one_error(tmp_path: Path, more: str, ping: str, parts: list[str]) -> None:
-    code, output, seconds = run(tmp_path, "--target", app(tmp_path, ping, more), "--start-timeout", "4")
+    code, output, _ = run(tmp_path, "--target", app(tmp_path, ping, more), "--start-timeout", "4")
     for part in [*parts, "-m uvicorn mine:app", "what to do:"]:
         assert part in output, output
     assert code == 3
     assert " failed" not in output
     assert output.count("The target cannot be judged") == 1
-    assert seconds < 20
 
 
 def test_a_target_that_is_not_there(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"ws://127.0.0.1:{unused.getsockname()[1]}"
-        code, output, seconds = run(tmp_path, "--target", url, "--start-timeout", "1")
+        code, output, _ = run(tmp_path, "--target", url, "--start-timeout", "1")
     assert code == 3, output
     assert f"{url.replace('ws', 'http')}/ping did not answer 200 within 1 s" in output
     assert "start the container first" in output
     assert "Traceback" not in output
-    assert seconds < 15
 
 
 def test_an_image_without_a_container_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from emulator.target import Target, TargetSyntaxError, parse
         ("http://host", Target("url", "http://host:8080")),
         ("http://[::1]:8080", Target("url", "http://[::1]:8080")),
         ("image:tts:1.2", Target("image", "tts:1.2")),
+        ("command:node a.js {port}", Target("command", "node a.js {port}")),
         ("image:example.org:5000/tts", Target("image", "example.org:5000/tts")),
     ],
 )
@@ -40,6 +41,9 @@ def test_only_our_own_container_is_judged_as_kokoro_by_default() -> None:
         ("http://", "host is missing"),
         ("image:", "no image name"),
         ("just words", "no target"),
+        ("command:", "no command"),
+        ("command:node 'a", "cannot be read"),
+        ("command:node a.js", "has to hold {port}"),
     ],
 )
 def test_what_is_no_target_says_what_is(text: str, hint: str) -> None:
