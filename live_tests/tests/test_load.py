@@ -1,0 +1,111 @@
+"""Callers under load: the process that speaks, its callers' side, and the report; with Locust where it is installed."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from live_tests.load.report import FIRST_AUDIO, REAL_TIME, SESSION, TURN, Series, lines
+from live_tests.load.turn import Heard
+from live_tests.load.worker import TalkerGoneError, Talking
+from live_tests.tests.conftest import ENDPOINT, ROOT, Rehearsal
+
+TEXT = "The train leaves at noon."
+
+
+@pytest.fixture
+def talking(rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Talking]:
+    monkeypatch.setenv("BIDI_STATE_DIR", rehearsal.environment["BIDI_STATE_DIR"])
+    talking = Talking(["--endpoint", ENDPOINT, "--endpoint-url", rehearsal.emulator.url])
+    try:
+        yield talking
+    finally:
+        talking.close()
+
+
+def test_callers_speak_at_once_each_on_a_session_of_its_own(talking: Talking, rehearsal: Rehearsal) -> None:
+    before = len(rehearsal.emulator.traces)
+    heard = {caller: list[Heard]() for caller in "abc"}
+
+    def call(caller: str) -> None:
+        for _ in range(3):
+            heard[caller].append(talking.say(caller, TEXT))
+        talking.say(caller, None)
+
+    threads = [threading.Thread(target=call, args=(caller,)) for caller in heard]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for turns in heard.values():
+        assert [turn.error for turn in turns] == [None] * 3
+        assert [turn.opened_ms is not None for turn in turns] == [True, False, False]
+        for turn in turns:
+            assert turn.first_audio_ms is not None
+            assert 0 < turn.first_audio_ms <= turn.total_ms
+            assert turn.audio_ms == pytest.approx(1000 * 0.02 * len(TEXT), rel=0.01)
+            assert turn.real_time_factor == pytest.approx(turn.total_ms / turn.audio_ms)
+    assert len(rehearsal.emulator.traces) - before == 3
+
+
+def test_a_turn_that_fails_is_counted_and_the_next_one_opens_a_session(talking: Talking) -> None:
+    failed = talking.say("a", "")
+    assert failed.error is not None
+    assert "text required" in failed.error
+    assert failed.first_audio_ms is None
+    assert failed.real_time_factor is None
+    assert talking.say("a", TEXT).opened_ms is not None
+
+
+def test_a_process_that_ends_leaves_nobody_waiting() -> None:
+    talking = Talking(["--endpoint", "voice", "--endpoint-url", "http://127.0.0.1:1"])
+    try:
+        with pytest.raises(TalkerGoneError, match="has ended"):
+            talking.say("a", TEXT)
+    finally:
+        talking.close()
+
+
+def series(requests: int, failures: int = 0, value: float = 100.0) -> Series:
+    return Series(requests, failures, lambda percentile: value * percentile)
+
+
+def test_the_report_has_percentiles_factor_errors_and_the_share_of_each_instance() -> None:
+    rows = {
+        SESSION: series(10),
+        FIRST_AUDIO: series(98, 0, 200),
+        TURN: series(100, 2, 400),
+        REAL_TIME: series(98, 0, 500),
+    }
+    text = "\n".join(lines(rows, 50.0, 20, 2))
+    assert re.search(r"^first audio, ms +98 +0 +100 +180 +190 +198$", text, re.MULTILINE)
+    assert re.search(r"^whole answer, ms +100 +2 +200 +360 +380 +396$", text, re.MULTILINE)
+    assert re.search(r"^real-time factor +98 +0\.250 +0\.450 +0\.475 +0\.495$", text, re.MULTILINE)
+    assert "20 callers, 50 s, 2.0 answers/s, 2 of 100 (2.0%) failed" in text
+    assert "2 instances behind the endpoint: 10.0 sessions and 1.0 answers/s each" in text
+    assert "instance" not in "\n".join(lines(rows, 50.0, 20, None))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("locust") is None, reason="Locust is not installed: uv sync --extra load")
+def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")),
+            *("--headless", "-u", "4", "-r", "4", "-t", "25s", "--processes", "2", "--think-s", "0.2"),
+            *("--endpoint", ENDPOINT, "--endpoint-url", rehearsal.emulator.url),
+        ],
+        cwd=ROOT,
+        env=rehearsal.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^first audio, ms +\d+ +0 ", done.stdout, re.MULTILINE), done.stdout
+    assert "1 instance behind the endpoint: 4.0 sessions" in done.stdout
