@@ -16,6 +16,7 @@ from emulator.http1.invocation import Invocation
 from emulator.http1.invoke import Invoker
 from emulator.http2 import Http2Stream
 from emulator.page.service import Page
+from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 
 __all__ = ["AlpnSwitch", "Router"]
@@ -77,14 +78,14 @@ class Router:
     async def http1(self, exchange: Exchange) -> None:
         """Serve a request that came over HTTP/1.1."""
         if _is_bidi(exchange.path):
-            _log.warning("%s answered with 505: it came over HTTP/1.1", exchange.path)
+            _log.warning("%s answered with 505: it came over HTTP/1.1", without_secrets(exchange.path))
             await answer(exchange, 505, [("content-type", "text/plain"), ("connection", "close")], _HINT)
         else:
             await self._serve(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
         if not exchange.path.startswith("/"):  # '*', 'host:port': of no use to anybody behind this door
-            message = f"{exchange.method} {exchange.path}: the request target is no path."
+            message = f"{exchange.method} {without_secrets(exchange.path)}: the request target is no path."
             await answer_error(exchange, RequestError(400, "ValidationException", message), [])
             return
         if Admin.serves(exchange.path):
@@ -96,7 +97,9 @@ class Router:
         origin = dict(exchange.headers).get("origin")
         if origin is not None and not _is_local(origin):
             # a page of some site must not start containers here, nor read what is kept
-            message = f"A web page of {origin} asks the emulator for {exchange.path}; only local pages may."
+            message = (
+                f"A web page of {origin} asks the emulator for {without_secrets(exchange.path)}; only local pages may."
+            )
             _log.warning("%s", message)
             await answer_error(exchange, RequestError(403, "AccessDeniedException", message), [])
             return

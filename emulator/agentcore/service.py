@@ -27,6 +27,7 @@ from emulator.http1.client import PeerError, Response
 from emulator.http1.signature import check_signature
 from emulator.http2 import ClientGoneError
 from emulator.switches import Switches
+from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 
 __all__ = ["AgentLimits", "AgentPlane"]
@@ -98,7 +99,7 @@ class AgentPlane:
             else:
                 await self._invoke(exchange, request, container, body, head)
         except RequestError as error:
-            _log.warning("%s answered with %s", exchange.path, error)
+            _log.warning("%s answered with %s", without_secrets(exchange.path), error)
             with contextlib.suppress(ClientGoneError):
                 await _refuse(exchange, error, head)
 

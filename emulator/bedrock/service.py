@@ -16,6 +16,7 @@ from emulator.exchange import Exchange, answer
 from emulator.http1.signature import check_signature
 from emulator.http2 import ClientGoneError
 from emulator.switches import Switches
+from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 from emulator.wire.request import CONTENT_TYPE
 
@@ -62,7 +63,7 @@ class Bedrock:
             else:
                 await self._stream(exchange, turn, conversation, began, head)
         except RequestError as error:
-            _log.warning("%s answered with %s", exchange.path, error)
+            _log.warning("%s answered with %s", without_secrets(exchange.path), error)
             with contextlib.suppress(ClientGoneError):
                 await _refuse(exchange, error, head)
 

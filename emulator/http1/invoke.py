@@ -42,7 +42,7 @@ class Invoker:
 
     def __init__(self, registry: Registry, switches: Switches, traces: Traces | None = None) -> None:
         self._registry = registry
-        self._traces = traces or Traces()
+        self._traces = Traces() if traces is None else traces  # an empty one is false
         self._switches = switches
         self._stopping = asyncio.Event()
 
@@ -81,7 +81,7 @@ class Invoker:
         if len(collected) > facts.integer("inv.body-max-model"):
             _log.warning(
                 "%s: a body of %d bytes; the service model allows 6 MiB, 25 MB is only reported [inv.body-max-model]",
-                exchange.path,
+                without_secrets(exchange.path),
                 len(collected),
             )
         return bytes(collected)
@@ -204,7 +204,7 @@ class _Relay:
                 facts.text("rs.broken"),
             )
         if failure is not None:
-            _log.warning("%s: ModelStreamError %s: %s", self._exchange.path, failure[1], failure[0])
+            _log.warning("%s: ModelStreamError %s: %s", without_secrets(self._exchange.path), failure[1], failure[0])
             self._trace.add("client", "out", "exception", f"ModelStreamError {failure[1]} {failure[0]}")
             await self._exchange.send(encode_exception("ModelStreamError", *failure))
         self._trace.add("client", "out", "end", "the response is complete")

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import h11
 
 from emulator.http2 import ClientGoneError
+from emulator.trace import without_secrets
 
 __all__ = ["Http1Connections", "Http1Exchange"]
 
@@ -193,7 +194,7 @@ class Http1Connections:
             except (ClientGoneError, h11.LocalProtocolError):
                 raise
             except Exception as error:
-                _log.exception("%s %s failed inside the emulator", exchange.method, exchange.path)
+                _log.exception("%s %s failed inside the emulator", exchange.method, without_secrets(exchange.path))
                 if exchange.started:
                     raise ClientGoneError("the response could not be completed") from error
                 text = f"The emulator failed: {error!r}. This is a fault of the emulator; please report it.\n"

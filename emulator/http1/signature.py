@@ -7,6 +7,7 @@ from emulator import credentials
 from emulator.exchange import Exchange
 from emulator.http1.invocation import signed_headers
 from emulator.switches import SignatureMode
+from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 from emulator.wire.sigv4 import verify_request
 
@@ -30,4 +31,4 @@ def check_signature(exchange: Exchange, body: bytes, service: str, mode: Signatu
     except RequestError as error:
         if mode == "enforce":
             raise
-        _log.warning("%s: AWS would refuse the request: %s", exchange.path, error)
+        _log.warning("%s: AWS would refuse the request: %s", without_secrets(exchange.path), error)

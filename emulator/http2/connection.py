@@ -27,6 +27,8 @@ from emulator.http2.calm import Calm
 from emulator.http2.protocol import ServerProtocol
 from emulator.http2.stream import Http2Stream
 from emulator.switches import Switches
+from emulator.tls import note_silent_client
+from emulator.trace import without_secrets
 
 __all__ = ["Handler", "Http2Connection"]
 
@@ -55,6 +57,7 @@ class Http2Connection(asyncio.Protocol):
         self._socket: socket.socket | None = None
         self._ending: asyncio.TimerHandle | None = None
         self._heard = False
+        self._silent = True
         self._calm = Calm(asyncio.get_running_loop().time())
         self._lost = asyncio.Event()
         self.peer = ""
@@ -91,8 +94,8 @@ class Http2Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Feed the protocol; re-arm the quick ACK, which Linux takes back after every use."""
         self._acknowledge_at_once()
+        self._heard, self._silent = True, False
         if self._ending is not None:
-            self._heard = True
             return
         if self._transport is None or self._transport.is_closing():
             return
@@ -114,6 +117,8 @@ class Http2Connection(asyncio.Protocol):
         """Tell all streams."""
         if self._ending is not None:
             self._ending.cancel()
+        if self._silent and self._transport is not None:
+            note_silent_client(self._transport)
         self._lost.set()
         self._peers.discard(self)
         self.writable.set()
@@ -152,6 +157,7 @@ class Http2Connection(asyncio.Protocol):
 
     async def shut_down(self) -> None:
         """Wait for the handlers, which their owner has told to end, then say GOAWAY and close."""
+        self._silent = False
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
         if self._transport is not None and not self._transport.is_closing():
@@ -245,7 +251,7 @@ class Http2Connection(asyncio.Protocol):
             await self._handler(stream)
         except Exception:  # noqa: BLE001  # whatever it is, its client must get an answer
             # no answer at all would hang an SDK for ever
-            _log.exception("the handler of %s failed", stream.path)
+            _log.exception("the handler of %s failed", without_secrets(stream.path))
             await stream.give_up()
         finally:
             stream.release()
