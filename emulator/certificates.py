@@ -15,6 +15,7 @@ import certifi
 import trustme
 
 from emulator import credentials, facts
+from emulator.tls import ServerContext, trust_hint
 
 __all__ = ["Certificates", "StateDirectoryError", "default_state_directory"]
 
@@ -76,7 +77,8 @@ class Certificates:
 
     def server_context(self) -> ssl.SSLContext:
         """Return a server's TLS context with a fresh certificate and ALPN ``h2`` or ``http/1.1``."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
+        context.hint = trust_hint(self.environment(""))
         context.minimum_version = ssl.TLSVersion.TLSv1_2  # older SDKs negotiate no more
         context.set_alpn_protocols([facts.text("wire.tls-alpn"), "http/1.1"])
         self.issue().configure_cert(context)
