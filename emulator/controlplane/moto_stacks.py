@@ -11,7 +11,8 @@ from urllib.parse import unquote
 
 from moto.bedrock.responses import BedrockResponse
 from moto.bedrockagentcorecontrol.models import AgentRuntime, bedrockagentcorecontrol_backends
-from moto.cloudformation.parsing import ResourceMap
+from moto.cloudformation.models import Stack
+from moto.cloudformation.parsing import OutputMap, ResourceMap
 from moto.core.common_models import CloudFormationModel
 from moto.core.responses import ActionResult
 from moto.ecr.models import ECRBackend, Image
@@ -32,6 +33,7 @@ def apply() -> None:
     """Close all gaps. What CloudFormation knows is set when this module is imported: see :class:`RuntimeResource`."""
     _name_runtimes_as_agentcore_does()
     _retain_what_is_retained_except_on_create()
+    _leave_deleted_stacks_alone()
     _update_what_refers_to_what_changed()
     _measure_images()
     _keep_layers()
@@ -168,6 +170,17 @@ def _retain_what_is_retained_except_on_create() -> None:
         delete(self)
 
     ResourceMap.delete = delete_what_is_not_retained  # type: ignore[method-assign]
+
+
+def _leave_deleted_stacks_alone() -> None:
+    """Moto makes a deleted stack's resources anew when somebody asks for its outputs."""
+    delete = Stack.delete
+
+    def delete_for_good(self: Stack) -> None:
+        delete(self)
+        self.output_map = OutputMap(self.resource_map, {}, self.stack_id)
+
+    Stack.delete = delete_for_good  # type: ignore[method-assign]
 
 
 def _update_what_refers_to_what_changed() -> None:
