@@ -3,13 +3,14 @@
 Every event has `type`, `seq` (from 0, without gaps), `t_ms` (milliseconds since `agent_start`) and `request_id`.
 """
 
+import base64
 import json
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Timeline", "sse"]
+__all__ = ["Timeline", "frame", "sse"]
 
 
 class Timeline:
@@ -36,9 +37,25 @@ class Timeline:
 
 
 def sse(event: dict[str, Any]) -> bytes:
-    """Return an event as one frame of text/event-stream.
+    """Return an event as one frame of text/event-stream; bytes in it become base64, which decodes alone.
 
     In ASCII: what some readers take for the end of a line (U+2028, U+0085) is escaped, and no character can be cut by a
     transport block. Raises ValueError for a number that JSON does not have.
     """
-    return f"data: {json.dumps(event, allow_nan=False, separators=(',', ':'))}\n\n".encode()
+    return f"data: {_json(event)}\n\n".encode()
+
+
+def frame(event: dict[str, Any]) -> str | bytes:
+    """Return an event as one WebSocket message: audio as it is in a binary one, everything else as JSON in a text."""
+    data = event.get("data")
+    return data if isinstance(data, bytes) else _json(event)
+
+
+def _json(event: dict[str, Any]) -> str:
+    return json.dumps(event, allow_nan=False, separators=(",", ":"), default=_base64)
+
+
+def _base64(value: object) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} has no place in an event")
+    return base64.b64encode(value).decode()

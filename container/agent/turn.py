@@ -5,7 +5,6 @@ speech session are stopped too.
 """
 
 import asyncio
-import base64
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
@@ -27,7 +26,7 @@ __all__ = ["SAMPLE_RATE", "Event", "Turn"]
 
 SAMPLE_RATE = 24_000
 MAX_CHUNK = 24_000
-"""Bytes of audio in one event, half a second: AgentCore's WebSocket takes 32 KB in a frame."""
+"""Bytes of audio in one event, half a second: base64 or not, it fits into the 32 KB of AgentCore's WebSocket frames."""
 
 _QUEUED = 64
 _STOP_S = 2.0
@@ -76,7 +75,7 @@ class Turn:
         """Whether the turn came to its `done`, uninterrupted."""
 
     async def events(self) -> AsyncIterator[Event]:
-        """Yield the events of the turn; the last one is `done` or `error`."""
+        """Yield the events of the turn; the last one is `done` or `error`. The `data` of `audio_chunk` is bytes."""
         while (event := await self._queue.get()) is not None:
             yield event
 
@@ -281,7 +280,7 @@ class Turn:
     async def _chunk(self, sentence: int, pcm: bytes) -> None:
         self._chunks += 1
         self._bytes += len(pcm)
-        await self._emit("audio_chunk", sentence=sentence, data=base64.b64encode(pcm).decode())
+        await self._emit("audio_chunk", sentence=sentence, data=pcm)
 
 
 def _generator(stream: AsyncIterator[Any]) -> AsyncGenerator[Any]:

@@ -343,3 +343,16 @@ async def test_an_agent_without_a_voice_says_so(in_front: InFront) -> None:
         assert event["code"] == "not_configured"
         assert "SPEECH_ENDPOINT" in event["message"]
         assert json.dumps(event)
+
+
+async def test_a_speech_session_can_be_kept_for_the_conversation(in_front: InFront) -> None:
+    voice = Voice()
+    async with agent(voice, ScriptedModel(TWO), in_front, keep_sessions=True) as client:
+        one, other = {SESSION: "a" * 40}, {SESSION: "b" * 40}
+        for headers in (one, one, other, {}):
+            assert audio(await invoke(client, **headers)) == PCM * 4
+            await idle(client)
+        assert [len(session) for session in voice.asked] == [4, 2, 2]
+        assert voice.open == 2  # the one of no conversation is closed
+    assert voice.open == 0
+    assert voice.closes == 3

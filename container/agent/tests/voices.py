@@ -121,16 +121,18 @@ class Chatters(Voice):
 
 
 class Endless(Voice):
-    """Goes on with its first answer until it is left."""
+    """Goes on with an answer until it is left, in its first `sessions`."""
 
-    def __init__(self) -> None:
+    def __init__(self, sessions: int = 99) -> None:
         super().__init__()
+        self.sessions = sessions
         self.sent = 0
         self.left = asyncio.Event()
 
     async def answer(self, connection: ServerConnection, request_id: str, session: int) -> None:
-        """Speak for ever."""
-        del session
+        """Speak for ever, or answer."""
+        if session > self.sessions:
+            return await super().answer(connection, request_id, session)
         await self.control(connection, "synthesis_start", request_id)
         try:
             while True:

@@ -1,0 +1,109 @@
+"""A conversation over AgentCore's WebSocket: prompts in, events as JSON and audio as raw PCM out. No base64.
+
+A text frame of the client is one JSON object: a prompt like that of an invocation, {"type": "cancel"} to stop what is
+being spoken, or {"type": "close"}. A prompt that comes while another one is answered stops that one first.
+
+The text frames of the server are the events of the turns, without `audio_chunk`: a binary frame is audio of the first
+sentence that has no `sentence_end` yet.
+"""
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, Protocol
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from container.agent.request import InvalidRequestError
+from container.agent.timeline import Timeline, frame
+
+if TYPE_CHECKING:
+    from container.agent.turn import Turn
+
+__all__ = ["Conversation"]
+
+
+class Start(Protocol):
+    """Starts a turn for a payload. Raises InvalidRequestError."""
+
+    def __call__(self, payload: object, *, timeline: Timeline) -> "tuple[Turn, asyncio.Task[None]]":
+        """Return the turn and the task that runs it."""
+
+
+class Conversation:
+    """Serves one WebSocket."""
+
+    def __init__(self, socket: WebSocket, start: Start) -> None:
+        self._socket = socket
+        self._start = start
+        self._turn: Turn | None = None
+        self._speaking: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Accept, and serve until the client closes or is gone."""
+        await self._socket.accept()
+        try:
+            while (message := await self._receive()) is not None:
+                if message.get("type") == "close":
+                    await self._settled()
+                    await self._socket.close(1000)
+                    return
+                await self._take(message)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            if self._speaking is not None:
+                self._speaking.cancel()
+            await self._settled()
+
+    async def _receive(self) -> dict[str, Any] | None:
+        """Return the next JSON object, from whatever kind of frame; None when the client is gone."""
+        while (message := await self._socket.receive())["type"] == "websocket.receive":
+            text = message.get("text")
+            try:
+                value = json.loads(text if text is not None else message.get("bytes") or b"")
+            except (ValueError, RecursionError):
+                value = None
+            if isinstance(value, dict):
+                return value
+            await self._refuse(
+                "invalid_request", "the message is not a JSON object; expected one with the field 'prompt'"
+            )
+        return None
+
+    async def _take(self, message: dict[str, Any]) -> None:
+        if self._turn is not None:
+            self._turn.interrupt()
+        if message.get("type") == "cancel":
+            return
+        await self._settled()
+        try:
+            self._turn, task = self._start(message, timeline=Timeline())
+        except InvalidRequestError as error:
+            await self._refuse(error.code, str(error))
+            return
+        self._speaking = asyncio.create_task(self._speak(self._turn, task), name="turn-socket")
+
+    async def _speak(self, turn: "Turn", task: "asyncio.Task[None]") -> None:
+        finished = False
+        try:
+            async for event in turn.events():
+                await self._send(frame(event))
+            finished = True
+        finally:
+            self._turn = None
+            if not finished:
+                task.cancel()
+
+    async def _settled(self) -> None:
+        """Wait for the end of the turn that is running."""
+        if self._speaking is not None:
+            await asyncio.gather(self._speaking, return_exceptions=True)
+
+    async def _refuse(self, code: str, message: str) -> None:
+        await self._send(frame(Timeline().event("error", code=code, message=message)))
+
+    async def _send(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            await self._socket.send_bytes(message)
+        else:
+            await self._socket.send_text(message)

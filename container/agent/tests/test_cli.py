@@ -1,0 +1,61 @@
+"""Settings and the command line."""
+
+import pytest
+
+from container.agent import cli
+from container.agent.settings import DEFAULT_MODEL_ID, Settings, SettingsError, from_environment
+
+
+def test_settings_without_an_environment() -> None:
+    assert from_environment({}) == Settings()
+    assert Settings().model_id == DEFAULT_MODEL_ID
+
+
+def test_settings_from_the_environment() -> None:
+    settings = from_environment({
+        "SPEECH_ENDPOINT": "voice",
+        "AGENT_MODEL_ID": "my.model",
+        "AWS_DEFAULT_REGION": "eu-west-1",
+        "AGENT_VOICE": "bf_emma",
+        "AGENT_CLEAN_TEXT": "off",
+        "SPEECH_KEEP_SESSIONS": "1",
+        "SPEECH_TIMEOUT_S": "2.5",
+    })  # fmt: skip
+    assert settings == Settings(
+        endpoint="voice",
+        model_id="my.model",
+        region="eu-west-1",
+        voice="bf_emma",
+        clean_text=False,
+        keep_sessions=True,
+        speech_timeout_s=2.5,
+    )
+    assert from_environment({"AWS_REGION": "a", "AWS_DEFAULT_REGION": "b"}).region == "a"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("SPEECH_TIMEOUT_S", "soon", "expected a number of seconds above 0"),
+        ("SPEECH_TIMEOUT_S", "-1", "expected a number of seconds above 0"),
+        ("AGENT_MODEL_TIMEOUT_S", "nan", "expected a number of seconds above 0"),
+        ("AGENT_CLEAN_TEXT", "maybe", "expected 1 or 0"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, expected: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{name} is '{value}'; {expected}$"):
+        from_environment({name: value})
+
+
+def test_the_command_line_says_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SPEECH_TIMEOUT_S", "soon")
+    assert cli.main(["serve"]) == 2
+    assert capsys.readouterr().err == "error: SPEECH_TIMEOUT_S is 'soon'; expected a number of seconds above 0\n"
+
+
+def test_help_names_the_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    assert "SPEECH_ENDPOINT" in capsys.readouterr().out

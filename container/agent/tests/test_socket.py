@@ -1,0 +1,121 @@
+"""The conversation over /ws: raw audio, interruptions."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from websockets.asyncio.client import ClientConnection, connect
+
+from container.agent.tests.conftest import InFront
+from container.agent.tests.scripted import ScriptedModel
+from container.agent.tests.serving import Event, agent, idle, kinds, of
+from container.agent.tests.voices import PCM, Endless, Voice
+
+TWO = ["Hello", " there.", " How are", " you?"]
+
+
+@asynccontextmanager
+async def opened(client: httpx.AsyncClient) -> AsyncIterator[ClientConnection]:
+    url = str(client.base_url.copy_with(scheme="ws", path="/ws"))
+    async with connect(url, compression=None) as socket:
+        yield socket
+
+
+async def say(socket: ClientConnection, **message: Any) -> None:
+    await socket.send(json.dumps(message))
+
+
+async def turn(socket: ClientConnection) -> tuple[list[Event], bytes]:
+    """Read to the end of a turn: its events, and its audio."""
+    events: list[Event] = []
+    audio = b""
+    async for message in socket:
+        if isinstance(message, bytes):
+            assert len(message) % 2 == 0
+            assert len(message) <= 32_000  # AgentCore's limit
+            audio += message
+            continue
+        events.append(json.loads(message))
+        if events[-1]["type"] in ("done", "error"):
+            break
+    return events, audio
+
+
+async def test_turns_over_one_socket_share_a_speech_session(in_front: InFront) -> None:
+    voice = Voice([PCM, PCM * 20])
+    model = ScriptedModel(TWO)
+    async with agent(voice, model, in_front) as client:
+        async with opened(client) as socket:
+            for prompt in ("first", "second"):
+                await say(socket, prompt=prompt)
+                events, audio = await turn(socket)
+                assert audio == PCM * 42
+                assert "audio_chunk" not in kinds(events)
+                assert [event["text"] for event in of(events, "sentence")] == ["Hello there.", "How are you?"]
+                assert len(of(events, "sentence_end")) == 2
+                assert (events[-1]["type"], events[-1]["total_chunks"]) == ("done", 18)
+            await say(socket, type="close")
+            async with asyncio.timeout(10):
+                await socket.wait_closed()
+            assert socket.close_code == 1000
+        await idle(client)
+    assert voice.asked == [["Hello there.", "How are you?"] * 2]
+    assert [len(call) for call in model.calls] == [1, 3]  # the second turn knows the first
+
+
+async def test_talking_into_it_stops_it_and_the_next_answer_is_all_new(in_front: InFront) -> None:
+    voice = Endless(sessions=1)
+    model = ScriptedModel(["A very long story.", " And"], ["Yes?"])
+    async with agent(voice, model, in_front) as client, opened(client) as socket:
+        await say(socket, prompt="Tell me a story.")
+        async for message in socket:
+            if isinstance(message, bytes):
+                break
+        await say(socket, prompt="Stop!")
+        events, _ = await turn(socket)
+        assert (events[-1]["type"], events[-1]["interrupted"]) == ("done", True)
+        events, audio = await turn(socket)
+        assert [event["text"] for event in of(events, "sentence")] == ["Yes?"]
+        assert audio == PCM * 2
+        assert events[-1]["interrupted"] is False
+        async with asyncio.timeout(10):
+            await voice.left.wait()
+    assert voice.asked == [["A very long story."], ["Yes?"]]
+
+
+async def test_cancel_stops_and_a_client_that_leaves_ends_everything(in_front: InFront) -> None:
+    voice = Endless()
+    model = ScriptedModel(["A very long story.", " And"])
+    async with agent(voice, model, in_front) as client:
+        async with opened(client) as socket:
+            for leave in (False, True):
+                voice.left.clear()
+                await say(socket, prompt="Tell me a story.")
+                async for message in socket:
+                    if isinstance(message, bytes):
+                        break
+                if not leave:
+                    await say(socket, type="cancel")
+                    events, _ = await turn(socket)
+                    assert events[-1]["interrupted"] is True
+        await idle(client)
+        async with asyncio.timeout(10):
+            await voice.left.wait()
+        assert model.streaming == 0
+
+
+async def test_messages_that_make_no_sense_are_refused_and_nothing_else_happens(in_front: InFront) -> None:
+    async with agent(Voice(), ScriptedModel(TWO), in_front) as client, opened(client) as socket:
+        for message in ("not json", b"\xff", "[1]", '{"prompt": ""}', '{"type": "cancel"}'):
+            await socket.send(message)
+        for expected in ("is not a JSON object", "is not a JSON object", "is not a JSON object", "prompt is"):
+            (event,), audio = await turn(socket)
+            assert (event["type"], event["code"], audio) == ("error", "invalid_request", b"")
+            assert expected in event["message"]
+        await socket.send(b'{"prompt": "hello"}')  # in a binary frame, as SageMaker's clients do
+        events, audio = await turn(socket)
+        assert audio == PCM * 4
+        assert events[-1]["type"] == "done"
