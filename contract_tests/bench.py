@@ -12,12 +12,13 @@ from contract_tests.profile import Profile
 from contract_tests.reach import Capability, HttpReply, Ping, Reach
 from contract_tests.verdict import Finding, failed, not_applicable, passed, warned
 from contract_tests.wirelog import wire_log
-from emulator import SessionTrace
+from emulator import SessionTrace, facts
 
 __all__ = ["Baseline", "Bench", "Ping"]
 
 _TRACE_TIMEOUT_S = 3.0
 _LEAST_PATIENCE_S = 5.0
+_STOP_S = facts.seconds("life.stop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Bench:
     profile: Profile
     idle_seconds: float
     baseline: Baseline | None = None
+    stop_seconds: float = _STOP_S
+    """How long a container may take to end after SIGTERM."""
     measured: bool = False
     """Whether a good request has been tried; if ``baseline`` is still None then, it was not answered."""
     _client: Client | None = None

@@ -20,6 +20,7 @@ from contract_tests.checks.parameters import Parameters
 from contract_tests.checks.pcm_integrity import PcmIntegrity
 from contract_tests.checks.ping import PingHealth
 from contract_tests.checks.pong import PongWhileBusy
+from contract_tests.checks.readiness import ReadinessAndStop
 from contract_tests.checks.text_and_binary import TextAndBinary
 from contract_tests.checks.two_sessions import TwoSessions
 
@@ -44,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
     Parameters(),
     LongText(),
     HttpErrorBefore200(),
+    ReadinessAndStop(),
     HandshakeVariants(),
     ControlFrames(),
     PingHealth(),

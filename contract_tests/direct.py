@@ -38,6 +38,12 @@ class DirectSession(Session):
         """What the answer to the upgrade calls the server, for example ``uvicorn`` or ``hypercorn-h11``."""
 
     @property
+    def close_code(self) -> int | None:
+        """Code of the container's Close frame, None where none came."""
+        frame = self._socket.protocol.close_rcvd if self._socket is not None else None
+        return None if frame is None else int(frame.code)
+
+    @property
     def refused(self) -> bool:
         """Whether the container did not accept the WebSocket."""
         return isinstance(self.over, Failed) and self.over.kind == _REFUSED
@@ -140,13 +146,14 @@ async def dialled(
     deflate: bool = False,
     query: str | None = None,
     suffix: str = "",
+    url: str = "",
 ) -> AsyncIterator[tuple[Conversation, DirectSession]]:
     """Open a session with the container itself; it is closed afterwards, whatever its end was.
 
-    ``query`` is added to the profile's own, ``suffix`` to its path.
+    ``query`` is added to the profile's own, ``suffix`` to its path; ``url`` is the address of another container.
     """
     profile = bench.profile
-    target = f"{bench.url.replace('http', 'ws', 1)}/{profile.path or _DEFAULT_PATH}{suffix}"
+    target = f"{(url or bench.url).replace('http', 'ws', 1)}/{profile.path or _DEFAULT_PATH}{suffix}"
     asked = "&".join(part for part in (profile.query, query) if part)
     session = await DirectSession.dial(f"{target}?{asked}" if asked else target, headers or {}, origin, deflate=deflate)
     kind = bench.baseline.data_type if bench.baseline else "UTF8"

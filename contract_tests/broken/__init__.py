@@ -256,6 +256,27 @@ CONTAINERS = (
         cause="The failure is caught inside the generator",
     ),
     broken(
+        "early_ping",
+        "CT18",
+        "/ping is 200 while the model still loads. https://github.com/ROCm/rocm-cli/pull/150",
+        cause="/ping answers as soon as the server is up",
+    ),
+    broken(
+        "endless_worker",
+        "CT18",
+        "The handler of an open session never ends, and so the server does not. "
+        "https://github.com/sgl-project/sglang/pull/19008",
+        cause="The server waits for the handler of the open session",
+    ),
+    broken(
+        "hypercorn_stop",
+        "CT18",
+        "hypercorn on Python 3.12 waits for open connections without a limit. "
+        "https://github.com/pgjones/hypercorn/issues/308",
+        server="hypercorn",
+        cause="hypercorn on Python 3.12 or newer waits",
+    ),
+    broken(
         "query_refused",
         "CT19",
         "The route is compared with path and query. https://github.com/BlackBeltTechnology/pi-agent-dashboard/pull/297",
