@@ -82,8 +82,10 @@ def connected(settings: Settings, environment: Mapping[str, str] = os.environ) -
     )
     try:
         found = session.get_credentials()
+        if found is not None:
+            found.get_frozen_credentials()  # those of a role or of a sign-in may have to be fetched, or be over
     except BotoCoreError as error:
-        raise NotConfiguredError(f"the AWS credentials cannot be read: {error}") from error
+        raise NotConfiguredError(f"the AWS credentials cannot be used: {error}") from error
     if found is None:
         raise NotConfiguredError(
             "no AWS credentials: sign in (aws configure, aws sso login), or name a profile with AWS_PROFILE"

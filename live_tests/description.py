@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 __all__ = ["Description", "NoEndpointError", "Variant", "describe"]
 
@@ -56,6 +56,8 @@ def describe(sagemaker: Any, endpoint: str) -> Description:
             f"{error.response['Error']['Code']}: {error.response['Error']['Message']}. "
             "Is it deployed in this region and account ('speech-infra status')?"
         ) from error
+    except BotoCoreError as error:
+        raise NoEndpointError(f"SageMaker cannot be asked: {error}") from error
     return Description(
         found["EndpointName"],
         found["EndpointArn"],

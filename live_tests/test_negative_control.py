@@ -13,7 +13,7 @@ from live_tests.budget import Budget, hourly_price
 from live_tests.cloud import Cloud
 from live_tests.deployed import Deployed
 from live_tests.description import Description
-from live_tests.negative_control import deployed
+from live_tests.negative_control import DeploymentError, deployed
 from live_tests.parity.report import Findings
 from live_tests.plugin import Billing
 
@@ -38,9 +38,12 @@ def test_a_container_that_reads_text_only_fails_here_too(
     live_billing(f"an instance of {live_endpoint.variants[0].instance_type} for some {_MINUTES} minutes, {about}")
     every = 0.2 if live.settings.local else 15.0
     limit = min(60.0 * 30, live_budget.left)
-    with deployed(live.client("sagemaker"), live_endpoint, image, limit, every=every) as name:
-        bench = replace(live_bench, reach=Deployed(live, name), baseline=None, measured=False)
-        verdict = asyncio.run(judge(TextAndBinary(), bench))
+    try:
+        with deployed(live.client("sagemaker"), live_endpoint, image, limit, every=every) as name:
+            bench = replace(live_bench, reach=Deployed(live, name), baseline=None, measured=False)
+            verdict = asyncio.run(judge(TextAndBinary(), bench))
+    except DeploymentError as error:
+        pytest.fail(str(error), pytrace=False)
     live_findings.measurements["negative_control"] = {"status": verdict.status, "observed": verdict.worst.observed}
     assert verdict.status is Status.FAIL, (
         f"CT1 is {verdict.status} for a container that reads text only ({verdict.behaviour.observed}): the fact "

@@ -2,10 +2,12 @@
 
 import statistics
 from dataclasses import asdict
+from typing import Any
 
 import pytest
+from botocore.exceptions import BotoCoreError, ClientError
 
-from live_tests.agent import Mode, Turn, compare, invoke, take_turn
+from live_tests.agent import AgentError, Mode, Turn, compare, invoke, take_turn
 from live_tests.cloud import Cloud
 from live_tests.parity.report import Findings
 from live_tests.plugin import Billing
@@ -18,18 +20,27 @@ _READ_TIMEOUT_S = 120.0
 _COST = f"{2 * _TURNS + 1} answers of the agent, a few cents for the model and the runtime's seconds"
 
 
+def _turns(client: Any, runtime: str) -> dict[Mode, list[Turn]]:
+    """Take turns in both modes, in changing order; one goes before them that pays for a cold start."""
+    turns: dict[Mode, list[Turn]] = {"bidi": [], "batch": []}
+    take_turn(invoke(client, runtime, _PROMPT, "bidi"), "bidi")
+    for number in range(_TURNS):
+        modes: tuple[Mode, ...] = ("bidi", "batch") if number % 2 else ("batch", "bidi")
+        for mode in modes:
+            turns[mode].append(take_turn(invoke(client, runtime, _PROMPT, mode), mode))
+    return turns
+
+
 def test_the_agent_is_heard_earlier_in_bidi_mode(live: Cloud, live_billing: Billing, live_findings: Findings) -> None:
     runtime = live.settings.agent_runtime
     if runtime is None:
         pytest.skip("no agent is named: --agent-runtime ARN, or --outputs FILE of a deployment that has one")
     live_billing(_COST)
     client = live.client("bedrock-agentcore", _READ_TIMEOUT_S)
-    turns: dict[Mode, list[Turn]] = {"bidi": [], "batch": []}
-    take_turn(invoke(client, runtime, _PROMPT, "bidi"), "bidi")  # the first one pays for a cold start
-    for number in range(_TURNS):
-        modes: tuple[Mode, ...] = ("bidi", "batch") if number % 2 else ("batch", "bidi")
-        for mode in modes:
-            turns[mode].append(take_turn(invoke(client, runtime, _PROMPT, mode), mode))
+    try:
+        turns = _turns(client, runtime)
+    except (AgentError, ClientError, BotoCoreError) as error:
+        pytest.fail(f"the agent does not answer: {error}", pytrace=False)
     lines = compare(turns["bidi"], turns["batch"])
     live_findings.notes += lines
     live_findings.measurements["agent"] = {mode: [asdict(turn) for turn in taken] for mode, taken in turns.items()}
