@@ -6,6 +6,7 @@ export_to() { uv export -q --no-header --no-annotate --no-emit-project --format 
 uv lock -q "$@"
 export_to requirements/dev.txt
 export_to requirements/torch.txt --extra torch
+export_to container/agent/requirements.txt --no-default-groups --extra agent
 export_to container/kokoro/requirements-fetch.txt --only-group fetch
 export_to container/kokoro/requirements-onnx.txt --no-default-groups --extra kokoro
 export_to container/kokoro/requirements-torch.txt --no-default-groups --extra torch
