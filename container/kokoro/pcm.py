@@ -16,6 +16,24 @@ FRAME_S = 0.25
 Samples = npt.NDArray[np.float32]
 
 
+_QUIET = 0.01
+"""Peaks below this, full scale being 1.0, are silence; speech, with its quietest consonants, is kept with a margin."""
+_WINDOW = 240
+
+
+def trimmed(samples: Samples, lead_s: float | None, tail_s: float | None) -> Samples:
+    """Shorten the silence before and after speech to these lengths in seconds, where it is longer. None: leave it."""
+    windows = len(samples) // _WINDOW
+    loud = np.flatnonzero(
+        np.abs(samples[: windows * _WINDOW]).reshape(windows, _WINDOW).max(axis=1, initial=0) > _QUIET
+    )
+    if len(loud) == 0:
+        return samples
+    start = 0 if lead_s is None else int(loud[0]) * _WINDOW - round(lead_s * MODEL_RATE)
+    end = len(samples) if tail_s is None else (int(loud[-1]) + 1) * _WINDOW + round(tail_s * MODEL_RATE)
+    return samples[max(start, 0) : min(end, len(samples))]
+
+
 def encode(samples: Samples) -> bytes:
     """Float samples (n,) in -1..1 to 2n bytes. Louder ones are clipped: wrapping round would be a loud click."""
     return np.rint(np.clip(samples, -1.0, 1.0) * 32767.0).astype("<i2").tobytes()

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from container.kokoro import pcm
 from container.kokoro.engine import Engine
 from container.kokoro.errors import RequestError, SynthesisError
 from container.kokoro.logs import where
@@ -17,7 +18,7 @@ from container.kokoro.messages import Utterance
 from container.kokoro.pcm import MODEL_RATE, Framer, Samples
 from container.kokoro.phonemes import Reading
 from container.kokoro.resampling import Resampler
-from container.kokoro.splitting import pieces
+from container.kokoro.splitting import joint_s, pieces
 from container.kokoro.voices import DEFAULT_VOICE, language
 from container.kokoro.worker import OverloadedError, Worker
 
@@ -45,6 +46,21 @@ class Spoken:
     samples: Samples
     unspoken: int
     computing_s: float
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is spoken at once, and how much silence is left before and after it; None leaves what the model made."""
+
+    text: str
+    lead_s: float | None = None
+    tail_s: float | None = None
+
+
+def _pieces(text: str, *, lead: bool) -> Iterator[Piece]:
+    parts = pieces(text, lead=lead)
+    joints = [None, *map(joint_s, parts[:-1]), None]
+    yield from map(Piece, parts, joints, joints[1:])
 
 
 class Speech:
@@ -94,14 +110,14 @@ class Speech:
 
     def warm_up(self) -> None:
         """Speak once, on the caller's thread. Raises SynthesisError, also when nothing is heard."""
-        samples = self.speak(WARM_UP, Utterance(WARM_UP, DEFAULT_VOICE)).samples
+        samples = self.speak(Piece(WARM_UP), Utterance(WARM_UP, DEFAULT_VOICE)).samples
         if np.abs(samples).max(initial=0.0) < AUDIBLE:
             raise SynthesisError(f"the warm-up text was spoken as silence ({len(samples)} samples)")
 
-    def speak(self, text: str, utterance: Utterance, delivery: "Delivery | None" = None) -> Spoken:
+    def speak(self, piece: Piece, utterance: Utterance, delivery: "Delivery | None" = None) -> Spoken:
         """Speak one piece of `utterance`; stops between two runs of the model once `delivery` is abandoned."""
         begun = time.monotonic()
-        reading = self._reader.read(text, language(utterance.voice))
+        reading = self._reader.read(piece.text, language(utterance.voice))
         parts: list[Samples] = []
         try:
             for run in reading.runs:
@@ -115,18 +131,20 @@ class Speech:
             self._failures += 1
             raise
         self._failures = 0 if parts else self._failures
+        lead, tail = (None if part is None else part / utterance.speed for part in (piece.lead_s, piece.tail_s))
+        samples = pcm.trimmed(samples, lead, tail)
         return Spoken(samples, len(reading.unspoken), time.monotonic() - begun)
 
     def utter(self, utterance: Utterance) -> "Delivery":
         """Begin to speak `utterance`. Nothing is computed before its frames are asked for."""
         return Delivery(self, utterance)
 
-    def submit(self, text: str, delivery: "Delivery", deadline: float, *, admitted: bool) -> Future[Spoken]:
+    def submit(self, piece: Piece, delivery: "Delivery", deadline: float, *, admitted: bool) -> Future[Spoken]:
         """Queue one piece. Raises RequestError when too much is queued and its request is not `admitted` yet."""
         utterance = delivery.utterance
         try:
             return self._worker.submit(
-                lambda: self.speak(text, utterance, delivery), deadline=deadline, admitted=admitted
+                lambda: self.speak(piece, utterance, delivery), deadline=deadline, admitted=admitted
             )
         except OverloadedError as error:
             raise RequestError(
@@ -180,7 +198,7 @@ class Delivery:
         """
         rate = self.utterance.sample_rate
         resampler = None if rate == MODEL_RATE else Resampler(rate)
-        waiting = iter(pieces(self.utterance.text, lead=self._speech.first_clause))
+        waiting = _pieces(self.utterance.text, lead=self._speech.first_clause)
         job = self._submit(next(waiting, None), admitted=False)
         try:
             while job is not None:
@@ -198,10 +216,10 @@ class Delivery:
             if job is not None:
                 job.cancel()
 
-    def _submit(self, text: str | None, *, admitted: bool) -> Future[Spoken] | None:
-        if text is None:
+    def _submit(self, piece: Piece | None, *, admitted: bool) -> Future[Spoken] | None:
+        if piece is None:
             return None
-        return self._speech.submit(text, self, self._heard + self.computed_s, admitted=admitted)
+        return self._speech.submit(piece, self, self._heard + self.computed_s, admitted=admitted)
 
     async def _result(self, job: Future[Spoken]) -> Spoken:
         try:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from container.kokoro.pcm import Framer, encode, wav_header
+from container.kokoro.pcm import Framer, encode, trimmed, wav_header
 from container.kokoro.resampling import Resampler
 
 
@@ -23,6 +23,19 @@ def test_frames_hold_everything_in_whole_samples(sizes: list[int]) -> None:
     assert all(len(frame) % 2 == 0 and 0 < len(frame) <= 12_000 for frame in frames)
     assert len(frames[0]) <= 4_800
     assert framer.seconds == sum(sizes) / 24_000
+
+
+def test_silence_around_speech_is_shortened_and_speech_is_not() -> None:
+    speech = np.full(2_400, 0.5, dtype=np.float32)
+    silence = np.zeros(12_000, dtype=np.float32)
+    samples = np.concatenate([silence, speech, silence])
+    assert len(trimmed(samples, 0.1, 0.2)) == 2_400 + 2_400 + 4_800
+    assert len(trimmed(samples, None, 0.0)) == 12_000 + 2_400
+    assert len(trimmed(samples, 0.0, None)) == 2_400 + 12_000
+    np.testing.assert_array_equal(trimmed(samples, 5.0, 5.0), samples)
+    np.testing.assert_array_equal(trimmed(speech, 0.0, 0.0), speech)
+    np.testing.assert_array_equal(trimmed(silence, 0.0, 0.0), silence)
+    assert len(trimmed(silence[:0], 0.0, 0.0)) == 0
 
 
 def test_wav_header_reads_as_wav() -> None:

@@ -8,7 +8,7 @@ import pytest
 from container.kokoro.markup import plain
 from container.kokoro.normalise import normalise, unreadable
 from container.kokoro.spelling import pronounceable, spell
-from container.kokoro.splitting import MAX_CHARS, halves, pieces, sentences
+from container.kokoro.splitting import MAX_CHARS, halves, joint_s, pieces, sentences
 from container.kokoro.vocabulary import is_speech, keep_known, symbols, tokens
 
 
@@ -171,6 +171,22 @@ def test_cjk_is_cut_at_sentences_clauses_and_signs_into_what_the_model_can_take(
     unbroken = "好" * 500
     assert "".join(pieces(unbroken)) == unbroken
     assert all(len(part) <= 60 for part in pieces(unbroken))
+
+
+@pytest.mark.parametrize(
+    ("piece", "silence"),
+    [
+        ("One, ", 0.18),
+        ("one two ", 0.03),
+        ("End. ", None),
+        ('"End!" ', None),
+        ("line\n", None),
+        ("好，", 0.18),
+        ("好。", None),
+    ],
+)
+def test_the_silence_at_a_cut(piece: str, silence: float | None) -> None:
+    assert joint_s(piece) == silence
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,64 @@
+"""A client that measures: when audio came, and whether playing it would have run dry."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from container.kokoro.app import WEBSOCKET_PATH
+
+TIMEOUT_S = 300
+BYTES_A_SECOND = 48_000
+
+TEXT = (
+    "Thank you for calling, your order left our warehouse this morning and is on its way to you. It should be with you "
+    "tomorrow between nine and noon, unless the weather turns. You can follow it online. Is there anything "
+    "else that I can do for you, or is that all for now?"
+)
+"""Four sentences, 267 characters: as long as the text of the reference measurement on ml.g5.xlarge."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One answer: seconds to its first audio and to its end, seconds of audio, and seconds that a player went dry."""
+
+    first_s: float
+    total_s: float
+    audio_s: float
+    dry_s: float
+
+
+@asynccontextmanager
+async def session(port: int) -> AsyncGenerator[ClientConnection]:
+    """Open a session."""
+    url = f"ws://127.0.0.1:{port}{WEBSOCKET_PATH}"
+    async with connect(url, compression=None, max_size=None, ping_interval=None) as socket:
+        yield socket
+
+
+async def speak(socket: ClientConnection, text: str, voice: str = "af_heart") -> Heard:
+    """Send one text and hear it to its end. Raises RuntimeError when it is refused."""
+    begun = time.monotonic()
+    await socket.send(json.dumps({"text": text, "voice": voice, "request_id": "bench"}))
+    first = played_until = 0.0
+    dry = audio = 0.0
+    async with asyncio.timeout(TIMEOUT_S):
+        while True:
+            frame = await socket.recv()
+            now = time.monotonic()
+            if isinstance(frame, bytes):
+                if not first:
+                    first = played_until = now
+                dry += max(0.0, now - played_until)
+                played_until = max(played_until, now) + len(frame) / BYTES_A_SECOND
+                audio += len(frame) / BYTES_A_SECOND
+                continue
+            message = json.loads(frame)
+            if message["type"] == "synthesis_complete":
+                return Heard(first - begun, now - begun, audio, dry)
+            if message["type"] == "error":
+                raise RuntimeError(f"{message.get('code')}: {message['message']}")
