@@ -3,9 +3,12 @@
 import argparse
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
@@ -62,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--target",
         metavar="TARGET",
-        help="MODULE:APP, http://HOST:PORT, ws://HOST:PORT, image:NAME[:TAG] or command:WORDS with {port}",
+        help="MODULE:APP, FILE.py:APP, http://HOST:PORT, ws://HOST:PORT, image:NAME[:TAG] or command:WORDS with {port}",
     )
     group.addoption(
         "--server", metavar="SERVER", default=target.SERVERS[0], help="serves MODULE:APP: uvicorn or hypercorn"
@@ -129,6 +132,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_verdicts] = []
 
 
+def _tell(config: pytest.Config, line: str) -> None:
+    """Write a line past pytest's capture: a fixture that waits would be silent for a minute."""
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+        print(f"\n{line}", file=sys.stderr, flush=True)
+
+
 @pytest.fixture(scope="session")
 def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     """Start the target and put the emulator in front of it; without a target there is nothing to test."""
@@ -139,7 +149,7 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with (
-            running(chosen, timeout, cwd) as own,
+            running(chosen, timeout, cwd, tell=partial(_tell, pytestconfig)) as own,
             bench_for(
                 own.url,
                 pytestconfig.stash[_profile],

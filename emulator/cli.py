@@ -74,9 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     up.set_defaults(run=_up)
     up.add_argument(
         "--target",
-        help="the container: MODULE:APP (an ASGI app, served here), image:NAME[:TAG] (run here), http://HOST:PORT or "
-        "ws://HOST:PORT (runs already), or kokoro (the one of this repository); without it, endpoints come from the "
-        "control plane only (create_endpoint of boto3)",
+        help="the container: MODULE:APP or FILE.py:APP (an ASGI app, served here), image:NAME[:TAG] (run here), "
+        "http://HOST:PORT or ws://HOST:PORT (runs already), or kokoro (the one of this repository); without it, "
+        "endpoints come from the control plane only (create_endpoint of boto3)",
     )
     up.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="serves MODULE:APP (default: %(default)s)")
     up.add_argument(
@@ -113,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     up.add_argument("--state-dir", type=Path, metavar="DIR", help="where the local CA is kept (or $BIDI_STATE_DIR)")
     up.add_argument("--log", action="store_true", help="print the wire log of every session")
+    up.add_argument("--no-trace", action="store_true", help="keep no wire logs (to measure what they cost)")
     modes = up.add_mutually_exclusive_group()
     modes.add_argument(
         "--strict", action="store_true", help="every documented limit enforced (accept within 250 ms, …)"
@@ -143,9 +144,8 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser("replay", help="send a recorded session to another container and compare the answers")
     again.set_defaults(run=_replay)
     again.add_argument("recording", type=Path, metavar="FILE")
-    again.add_argument(
-        "--target", required=True, metavar="URL", help="the container: http://HOST:PORT or ws://HOST:PORT"
-    )
+    again.add_argument("--target", required=True, help="the other container, in every form that 'up --target' takes")
+    again.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="serves MODULE:APP (default: %(default)s)")
     again.add_argument("--paced", action="store_true", help="keep the recorded times between the messages")
     return parser
 
@@ -208,6 +208,7 @@ def _up(options: argparse.Namespace) -> int:
                 fault_seed=options.fault_seed,
                 bedrock_script=script_of(options),
                 variant_seed=options.variant_seed,
+                keep_traces=not options.no_trace,
             )
             if faults is not None:
                 print(f"Faults in every session: {faults} (seed {options.fault_seed})")
@@ -318,8 +319,9 @@ def _show(options: argparse.Namespace) -> int:
 def _replay(options: argparse.Namespace) -> int:
     try:
         recording = Recording.load(options.recording)
-        compared = asyncio.run(replay(recording, Endpoint(options.target), paced=options.paced))
-    except (RecordingError, ValueError, UpgradeRefusedError) as error:
+        with _container(options.target, options.server) as url:
+            compared = asyncio.run(replay(recording, Endpoint(url), paced=options.paced))
+    except (RecordingError, ValueError, UpgradeRefusedError, TargetError) as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
     print("\n".join(compared.differences) or f"The same {len(compared.replayed)} answers.")

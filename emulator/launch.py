@@ -2,13 +2,14 @@
 
 import http
 import http.client
+import os
 import shlex
 import socket
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn, override
@@ -22,6 +23,9 @@ __all__ = ["TargetError", "launched", "ping_problem", "running", "starting"]
 
 _POLL_S = 0.1
 _LAST_LINES = 20
+# seconds of silence until the user is told what is waited for, and until he is told again
+_PATIENCE_S = 3.0
+_REMINDER_S = 15.0
 _PING_TIMEOUT_S = facts.seconds("life.ping-timeout")
 _CONTAINER_PORT = facts.integer("ctr.port")
 
@@ -48,34 +52,49 @@ class TargetError(Exception):
         return "\n".join([*lines, "", f"what to do: {self.advice}"])
 
 
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def launched(
-    target: Target | str, timeout: float | None = None, cwd: Path | None = None, *, echo: bool = False
+    target: Target | str,
+    timeout: float | None = None,
+    cwd: Path | None = None,
+    *,
+    echo: bool = False,
+    tell: Callable[[str], None] = _to_stderr,
 ) -> Iterator[str]:
     """Yield the base URL of the target once its ``/ping`` answers 200; afterwards everything started here is gone.
 
     ``target`` as ``--target`` names it, ``timeout`` in seconds (by default by its kind), ``cwd`` the directory whose
-    modules can be imported (by default the current one); ``echo`` shows what a process of ours writes. Inside, the
-    process can be killed and frozen by its URL (:mod:`emulator.started`).
+    modules can be imported (by default the current one); ``echo`` shows what a process of ours writes; ``tell`` is told
+    what is waited for, when it takes long. Inside, the process can be killed and frozen by its URL
+    (:mod:`emulator.started`).
 
     Raises:
         TargetError: it did not come up in time.
         TargetSyntaxError: the text names no target.
     """
-    with running(target, timeout, cwd, echo=echo) as up:
+    with running(target, timeout, cwd, echo=echo, tell=tell) as up:
         yield up.url
 
 
 @contextmanager
 def running(
-    target: Target | str, timeout: float | None = None, cwd: Path | None = None, *, echo: bool = False
+    target: Target | str,
+    timeout: float | None = None,
+    cwd: Path | None = None,
+    *,
+    echo: bool = False,
+    tell: Callable[[str], None] = _to_stderr,
 ) -> Iterator[Running]:
     """Yield the target itself, as :func:`launched` yields its address."""
     if isinstance(target, str):
         target = parse(target)
     timeout = target.start_timeout if timeout is None else timeout
     with starting(target, cwd, echo=echo) as up:
-        _wait(target, up, timeout)
+        _wait(target, up, timeout, tell)
         handle = up.process if isinstance(up, LocalProcess) else up if isinstance(up, EngineContainer) else None
         with _registered(up.url, handle) if handle is not None else nullcontext():
             yield up
@@ -118,7 +137,11 @@ def _command(target: Target, port: int) -> list[str]:
         module = ["hypercorn", target.address, "--bind", f"127.0.0.1:{port}"]
     else:
         module = ["uvicorn", target.address, "--host", "127.0.0.1", "--port", str(port), "--no-access-log"]
-    return [sys.executable, "-m", *module]
+    python = [sys.executable, "-m", *module]
+    if not target.folder:
+        return python
+    path = os.pathsep.join(filter(None, [target.folder, os.environ.get("PYTHONPATH")]))
+    return ["env", f"PYTHONPATH={path}", *python]
 
 
 def _free_port() -> int:
@@ -129,8 +152,9 @@ def _free_port() -> int:
         return port
 
 
-def _wait(target: Target, up: Running, timeout: float) -> None:
+def _wait(target: Target, up: Running, timeout: float, tell: Callable[[str], None]) -> None:
     began = time.monotonic()
+    told = began + _PATIENCE_S
     while True:
         code = up.exit_code()
         if code is not None:
@@ -140,6 +164,10 @@ def _wait(target: Target, up: Running, timeout: float) -> None:
             return
         if time.monotonic() > began + timeout:
             _never_answered(target, up, timeout, last)
+        if time.monotonic() > told:
+            told += _REMINDER_S
+            waited = time.monotonic() - began
+            tell(f"Waiting for {up.url}/ping to answer 200: {last}; {waited:.0f} s of at most {timeout:g} s.")
         time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ _CONTAINER_PORT = facts.integer("ctr.port")
 _EXPECTED = """\
 expected one of
   MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
+  FILE.py:APP           the same by its file, e.g. src/server.py:app
   http://HOST:PORT      a container that already runs (ws://HOST:PORT means the same)
   image:NAME[:TAG]      an image, run with the argument 'serve' and port 8080
   command:WORDS         a program, started with {port} replaced, e.g. command:node server.js --port {port}
@@ -37,11 +39,15 @@ class TargetSyntaxError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One container to judge. ``address`` is an app, a base URL, an image or a command, by ``kind``."""
+    """One container to judge. ``address`` is an app, a base URL, an image or a command, by ``kind``.
+
+    ``folder`` is where an app that was named by its file is imported from, empty for the current directory.
+    """
 
     kind: Kind
     address: str
     server: str = SERVERS[0]
+    folder: str = ""
 
     @property
     def profile(self) -> str:
@@ -56,7 +62,7 @@ class Target:
     def __str__(self) -> str:
         return {
             "kokoro": "the Kokoro container of this repository",
-            "app": f"the ASGI app {self.address}, served by {self.server}",
+            "app": f"the ASGI app {self.address}{f' in {self.folder}' if self.folder else ''}, served by {self.server}",
             "url": f"the running container at {self.address}",
             "image": f"the image {self.address}",
             "command": f"the command {self.address}",
@@ -82,12 +88,25 @@ def parse(text: str | None, server: str = SERVERS[0]) -> Target:
         return Target("url", _base_url(text))
     if re.fullmatch(r"[^\s:]+:\d+", text):
         raise TargetSyntaxError(text, f"did you mean http://{text}?")
-    if text.endswith(".py") or "/" in text:
-        module = text.split(":")[0].removesuffix(".py").strip("./").replace("/", ".")
-        raise TargetSyntaxError(text, f"a module is meant, not a file; did you mean {module}:app?")
+    if match := re.fullmatch(r"(.+\.py)(?::([A-Za-z_][\w.]*))?", text):
+        return _file(text, match[1], match[2], server)
+    if "/" in text:
+        raise TargetSyntaxError(text, f"did you mean {text.split(':')[0].rstrip('/')}.py:app?")
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", text):
         raise TargetSyntaxError(text, "that is no target")
     return Target("app", text, server)
+
+
+def _file(text: str, name: str, app: str | None, server: str) -> Target:
+    file = Path(name).expanduser().resolve()
+    if not file.is_file():
+        raise TargetSyntaxError(text, f"there is no file {file}")
+    if app is None:
+        raise TargetSyntaxError(text, f"the name of the app in it is missing; did you mean {name}:app?")
+    folder, module = file.parent, file.stem
+    while (folder / "__init__.py").is_file():  # its imports may be relative
+        folder, module = folder.parent, f"{folder.name}.{module}"
+    return Target("app", f"{module}:{app}", server, str(folder))
 
 
 def _words(text: str) -> str:

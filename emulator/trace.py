@@ -67,7 +67,7 @@ class TraceEntry:
         return f"{self.at:8.3f}  {_ARROWS[self.hop, self.direction]}  {self.kind:<9} {self.text}".rstrip()
 
 
-@dataclass
+@dataclass(repr=False)
 class SessionTrace:
     """The log of one session. Only the first entries are kept, so that a long session does not fill the memory."""
 
@@ -86,6 +86,8 @@ class SessionTrace:
     metered: dict[str, float] = field(default_factory=dict)
     """Units that the container has reported on its metering socket, by dimension."""
     listener: Callable[[TraceEntry], None] | None = None
+    muted: bool = False
+    """Whether nothing is kept and nobody told: what the log costs is measured against it."""
     kept: Callable[[], None] | None = None
     """Called for every entry that is kept."""
     began: float = field(init=False)
@@ -93,12 +95,20 @@ class SessionTrace:
     def __post_init__(self) -> None:
         self.began = self.clock()
 
+    def __repr__(self) -> str:
+        close = f", closed by the container with {self.container_close[0]}" if self.container_close else ""
+        return f"<SessionTrace {self.request_id} of {self.endpoint!r}: {len(self.entries)} entries{close}; see lines()>"
+
     def add(self, hop: Hop, direction: Direction, kind: Kind, text: object = "") -> None:
         """Append an event that happens now."""
+        if self.muted:
+            return
         self._append(TraceEntry(self._now(), hop, direction, kind, _short(str(text))))
 
     def add_frame(self, direction: Direction, frame: Frame, note: str = "") -> None:
         """Append a frame to or from the container, happening now."""
+        if self.muted:
+            return
         kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
         first, size = frame.data[:_FIRST], len(frame.data)
         entry = TraceEntry(
@@ -108,6 +118,8 @@ class SessionTrace:
 
     def add_part(self, direction: Direction, part: PayloadPart, note: str = "") -> None:
         """Append a payload part from (``in``) or to the client, happening now."""
+        if self.muted:
+            return
         kind = str(part.data_type) if part.data_type else None
         state = str(part.completion_state) if part.completion_state else None
         # what goes out is shown in full by the frame that it came as
@@ -154,7 +166,7 @@ class SessionTrace:
 class Traces:
     """The logs of the last sessions and invocations, oldest first; of the oldest only the head is kept.
 
-    ``listener`` is told every entry of all of them.
+    ``listener`` is told every entry of all of them. With 0 ``entries`` and no listener there are no logs.
     """
 
     def __init__(
@@ -176,6 +188,7 @@ class Traces:
         if listener is not None:
             trace.listener = lambda entry: listener(trace, entry)
         trace.kept = self._count
+        trace.muted = not self._entries and listener is None
         self._all.append(trace)
         if len(self._all) > self._sessions:
             oldest = self._all.popleft()

@@ -7,7 +7,7 @@ from typing import override
 
 import pytest
 
-from emulator.launch import TargetError, launched
+from emulator.launch import TargetError, launched, ping_problem
 from emulator.process import Process
 from emulator.target import parse
 
@@ -49,3 +49,27 @@ def redirecting() -> Iterator[str]:
 def test_a_ping_that_redirects_is_not_healthy(redirecting: str, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="HTTP 302"), launched(parse(redirecting), 0.3, tmp_path):
         pass
+
+
+@pytest.mark.parametrize("server", ["uvicorn", "hypercorn"])
+def test_an_app_by_its_file_is_served_from_anywhere(server: str, tmp_path: Path) -> None:
+    package = tmp_path / "elsewhere" / "voice"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "answers.py").write_text("from emulator.bench.container import app\n")
+    (package / "server.py").write_text("from .answers import app\n")
+    here = tmp_path / "here"
+    here.mkdir()
+    with launched(parse(f"{package}/server.py:app", server), 60, here) as url:
+        assert ping_problem(url, 10) == ""
+
+
+def test_who_waits_for_long_is_told_what_for(
+    redirecting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("emulator.launch._PATIENCE_S", 0.2)
+    with pytest.raises(TargetError), launched(parse(redirecting), 0.6, tmp_path):
+        pass
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith(f"Waiting for {redirecting}/ping to answer 200: HTTP 302; 0 s of at most 0.6 s.")

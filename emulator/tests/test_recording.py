@@ -142,3 +142,39 @@ async def test_a_replay_to_nobody_says_so(
     status = await asyncio.to_thread(main, ["replay", path, "--target", "ws://127.0.0.1:9"])
     assert status == 2
     assert "nothing accepts connections" in capsys.readouterr().err
+
+
+ECHO_ON_ANY_PATH = """\
+from emulator.bench.container import app as echo
+
+async def app(scope, receive, send):
+    if scope["type"] == "websocket":
+        scope = scope | {"path": "/invocations-bidirectional-stream"}
+    await echo(scope, receive, send)
+"""
+
+
+async def test_a_replay_starts_an_app_and_ends_it(
+    tmp_path: Path, state_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = await record(tmp_path, state_directory)
+    (tmp_path / "other.py").write_text(ECHO_ON_ANY_PATH)
+    status = await asyncio.to_thread(main, ["replay", str(path), "--target", f"{tmp_path}/other.py:app"])
+    printed = capsys.readouterr().out
+    assert "replayed TEXT 'one'" in printed
+    assert status == 1
+
+
+async def test_a_trace_is_short_where_it_is_printed(state_directory: Path) -> None:
+    async with container() as target:
+        server = Server(
+            {"ep": Endpoint(target.url)}, switches=Switches(signatures="off"), state_directory=state_directory
+        )
+        async with server, RawClient(int(server.url.rsplit(":", 1)[1]), server.certificates.ca) as client:
+            stream = await client.open()
+            await client.send(stream, END_OF_INPUT, end=True)
+            await client.next(stream)
+            await target.close_seen()
+        (trace,) = server.data_plane.traces
+        assert repr(trace).startswith(f"<SessionTrace {trace.request_id} of 'ep': ")
+        assert len(repr(trace)) < 200

@@ -1,5 +1,7 @@
 """What --target may be."""
 
+from pathlib import Path
+
 import pytest
 
 from emulator.target import Target, TargetSyntaxError, parse
@@ -32,8 +34,9 @@ def test_only_our_own_container_is_judged_as_kokoro_by_default() -> None:
     ("text", "hint"),
     [
         ("localhost:8080", "did you mean http://localhost:8080?"),
-        ("server/main.py", "did you mean server.main:app?"),
-        ("./server.py:app", "did you mean server:app?"),
+        ("server/main.py", "there is no file "),
+        ("./server.py:app", "there is no file "),
+        ("server/main:app", "did you mean server/main.py:app?"),
         ("https://h:1", "plain HTTP"),
         ("ftp://h:1", "ftp:// is unknown"),
         ("ws://h:99999", "port"),
@@ -51,3 +54,16 @@ def test_what_is_no_target_says_what_is(text: str, hint: str) -> None:
         parse(text)
     assert hint in str(caught.value)
     assert "MODULE:APP" in str(caught.value)
+
+
+def test_an_app_by_its_file_is_imported_from_the_folder_of_its_package(tmp_path: Path) -> None:
+    package = tmp_path / "shop" / "voice"
+    package.mkdir(parents=True)
+    for file in (package / "__init__.py", package / "server.py", tmp_path / "shop" / "main.py"):
+        file.touch()
+    assert parse(f"{package}/server.py:make.app") == Target(
+        "app", "voice.server:make.app", folder=str(tmp_path / "shop")
+    )
+    assert parse(f"{tmp_path}/shop/main.py:app") == Target("app", "main:app", folder=str(tmp_path / "shop"))
+    with pytest.raises(TargetSyntaxError, match=r"did you mean .*/shop/main\.py:app\?"):
+        parse(f"{tmp_path}/shop/main.py")
