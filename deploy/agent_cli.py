@@ -5,8 +5,20 @@ from typing import Annotated
 
 import typer
 
-from deploy import agents, images, leftovers, outputs, preflight, push, stacks, synthesis
-from deploy.console import LEFT_RUNNING, Region, Yes, agreed, connected, run, say, show_leftovers, template_paths
+from deploy import agents, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis
+from deploy.console import (
+    LEFT_RUNNING,
+    Advisories,
+    Region,
+    Yes,
+    agreed,
+    connected,
+    run,
+    say,
+    show_advisories,
+    show_leftovers,
+    template_paths,
+)
 from deploy.prices import Prices, dollars
 from deploy.settings import AGENT_REPOSITORY, AGENT_STACK, Settings
 from deploy.workflow import Deployment
@@ -138,8 +150,11 @@ def diff(region: Region = None) -> None:
 
 
 @app.command()
-def doctor(region: Region = None, model: Model = _DEFAULTS.bedrock_model) -> None:
+def doctor(region: Region = None, model: Model = _DEFAULTS.bedrock_model, advisories: Advisories = False) -> None:
     """Look at everything that a deployment needs, and change nothing."""
+    if advisories:
+        show_advisories(push.held("agent"))
+        return
     with connected(region, _DEFAULTS.changed(bedrock_model=model)) as deployment:
         checks = [preflight.model_access(*_access(deployment))]
         digest = images.newest(deployment.cloud, AGENT_REPOSITORY)
@@ -153,6 +168,14 @@ def push_image(region: Region = None) -> None:
     """Build the image with docker for linux/arm64 and push it; 'deploy' then takes it."""
     with connected(region) as deployment:
         say(push.push(deployment.cloud, push.agent_recipe()))
+
+
+@image_app.command("sbom")
+def bill_of_materials(path: Annotated[Path, typer.Argument(help="File to write.")] = Path("agent.cdx.json")) -> None:
+    """Write what the image holds, as CycloneDX. Needs no account."""
+    held = push.held("agent")
+    sbom.write(sbom.bill("agent", held), path)
+    say(f"{path}: {len(held)} packages")
 
 
 def _verify(deployment: Deployment) -> None:

@@ -8,22 +8,26 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from deploy import leftovers
+from deploy import advisories, leftovers
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
 from deploy.node import NodeMissingError
 from deploy.outputs import OutputsError
+from deploy.pins import Pin
 from deploy.prices import dollars
 from deploy.settings import Settings, SettingsError
 from deploy.synthesis import SynthesisError
 from deploy.workflow import Deployment
 
-__all__ = ["LEFT_RUNNING", "NOT_CONFIRMED", "Region", "Yes", "agreed", "connected", "run", "say"]
+__all__ = ["LEFT_RUNNING", "NOT_CONFIRMED", "Advisories", "Region", "Yes", "agreed", "connected", "run", "say"]
 
 NOT_CONFIRMED = 2
 LEFT_RUNNING = 3
 
 Region = Annotated[str | None, typer.Option(help="AWS region; else AWS_REGION or the profile's.", show_default=False)]
+Advisories = Annotated[
+    bool, typer.Option("--advisories", help="Only ask OSV for known vulnerabilities of the pinned packages.")
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 _OURS = (DeployError, NodeMissingError, OutputsError, SettingsError, SynthesisError)
 
@@ -84,6 +88,16 @@ def show_leftovers(deployment: Deployment) -> list[leftovers.Leftover]:
     else:
         say("nothing left")
     return found
+
+
+def show_advisories(held: list[Pin]) -> None:
+    """List the known vulnerabilities of packages; exit status 1 where there are some."""
+    found = advisories.known(held)
+    for name, ids in found.items():
+        say(f"{name}: {', '.join(ids)}")
+    say(f"{len(held)} packages checked, {len(found)} with known vulnerabilities")
+    if found:
+        raise typer.Exit(1)
 
 
 def template_paths(directory: Path) -> list[Path]:

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
-from deploy import pins
+from deploy import pins, sbom
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
 from deploy.preflight import CUDA_LABEL, TORCH_LABEL
 from deploy.settings import AGENT_REPOSITORY, SPEECH_REPOSITORY
 
-__all__ = ["Recipe", "agent_recipe", "push", "speech_recipe"]
+__all__ = ["Recipe", "agent_recipe", "held", "push", "speech_recipe"]
 
 _BUILD_LIMIT, _PUSH_LIMIT, _SHORT_LIMIT = 3600, 3600, 120
 
@@ -48,6 +49,19 @@ def speech_recipe(engine: str) -> Recipe:
 def agent_recipe() -> Recipe:
     """Return how the agent's image is built."""
     return Recipe(AGENT_REPOSITORY, pins.root() / "container" / "agent" / "Dockerfile", "linux/arm64", {}, {})
+
+
+def held(image: Literal["speech", "agent"], engine: str = "torch") -> list[pins.Pin]:
+    """Return the packages that are installed in an image.
+
+    Raises:
+        DeployError: its requirements cannot be read.
+    """
+    if image == "agent":
+        path, machine = pins.root() / "container" / "agent" / "requirements.txt", "aarch64"
+    else:
+        path, machine = pins.root() / "container" / "kokoro" / f"requirements-{engine}.txt", "x86_64"
+    return [pin for pin in pins.read(path) if sbom.applies(pin, machine)]
 
 
 def push(cloud: Cloud, recipe: Recipe) -> str:

@@ -6,16 +6,18 @@ from typing import Annotated
 
 import typer
 
-from deploy import endpoints, images, leftovers, outputs, preflight, push, stacks, synthesis, weights
+from deploy import endpoints, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis, weights
 from deploy.console import (
     LEFT_RUNNING,
     NOT_CONFIRMED,
+    Advisories,
     Region,
     Yes,
     agreed,
     connected,
     run,
     say,
+    show_advisories,
     show_leftovers,
     template_paths,
 )
@@ -211,8 +213,12 @@ def doctor(
     instance_type: Instance = _DEFAULTS.instance_type,
     ami: Ami = _DEFAULTS.ami,
     engine: Engine = "torch",
+    advisories: Advisories = False,
 ) -> None:
     """Look at everything that a deployment needs, and change nothing."""
+    if advisories:
+        show_advisories(push.held("speech", engine))
+        return
     with connected(region, _settings(instance_type=instance_type, ami=ami)) as deployment:
         checks = deployment.general_checks(engine)
         if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
@@ -226,8 +232,18 @@ def doctor(
 def push_image(region: Region = None, engine: Engine = "torch") -> None:
     """Build the image with docker and push it; 'deploy' then takes it."""
     with connected(region) as deployment:
-        deployment.foundation()
+        deployment.ensure_foundation()
         say(push.push(deployment.cloud, push.speech_recipe(engine)))
+
+
+@image_app.command("sbom")
+def bill_of_materials(
+    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("speech.cdx.json"), engine: Engine = "torch"
+) -> None:
+    """Write what the image holds, as CycloneDX. Needs no account."""
+    held = push.held("speech", engine)
+    sbom.write(sbom.bill(f"kokoro-{engine}", held), path)
+    say(f"{path}: {len(held)} packages")
 
 
 @weights_app.command("push")
@@ -242,7 +258,7 @@ def push_weights(
         raise DeployError("Give a folder or --hub, not both.")
     files = weights.folder(folder) if folder is not None else weights.packaged(engine, "hub" if hub else "auto")
     with connected(region) as deployment:
-        deployment.foundation()
+        deployment.ensure_foundation()
         for line in weights.push(deployment.cloud, deployment.settings.bucket, files):
             say(line)
 

@@ -14,7 +14,7 @@ from typing import Literal
 from deploy import node
 from deploy.settings import Settings
 
-__all__ = ["SynthesisError", "assembly", "synthesise"]
+__all__ = ["SynthesisError", "assembly", "existing", "synthesise"]
 
 App = Literal["speech", "agent"]
 
@@ -58,6 +58,15 @@ def assembly(app: App, settings: Settings, root: Path) -> Path:
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return directory
+
+
+def existing(app: App, root: Path, stack: str, account: str, region: str) -> Path | None:
+    """Return an assembly below ``root`` that has a stack of this account and region, the newest one."""
+    for path in sorted(root.glob(f"{app}-*/manifest.json"), key=lambda path: path.stat().st_mtime, reverse=True):
+        artifact = json.loads(path.read_text("utf-8")).get("artifacts", {}).get(stack, {})
+        if artifact.get("environment") == f"aws://{account}/{region}":
+            return path.parent
+    return None
 
 
 def _findings(directory: Path) -> str:

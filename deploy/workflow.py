@@ -45,6 +45,7 @@ class Deployment:
         self.settings = settings
         self.say = say
         self.prices = Prices.load()
+        self._assemblies = outputs.default_path().parent / "assemblies"
 
     def cost(self) -> str:
         """Return what the endpoint will cost."""
@@ -76,6 +77,12 @@ class Deployment:
     def foundation(self) -> None:
         """Make bucket and repositories, or bring them up to date."""
         cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], self._assembly("speech"))
+
+    def ensure_foundation(self) -> None:
+        """Make bucket and repositories where they are not there."""
+        stack = stacks.find(self.cloud, FOUNDATION_STACK)
+        if stack is None or not stack.usable:
+            self.foundation()
 
     def resolve(self, choices: Choices) -> None:
         """Find image and weights, build and push the image where there is none, and look at both.
@@ -201,13 +208,15 @@ class Deployment:
         return known[0].prefix, Check("weights", "ok", f"s3://{bucket}/{known[0].prefix}")
 
     def _assembly(self, app: synthesis.App) -> Path:
-        return synthesis.assembly(app, self.settings, outputs.default_path().parent / "assemblies")
+        return synthesis.assembly(app, self.settings, self._assemblies)
 
     def _destroy(self, app: synthesis.App, name: str) -> None:
         if stacks.find(self.cloud, name) is None:
             self.say(f"{name}: not there")
         else:
-            cdk.run(["destroy", name, "--exclusively", "--force"], self._assembly(app))
+            here = self.cloud.account, self.cloud.region
+            known = synthesis.existing(app, self._assemblies, name, *here)  # to delete it, the stack's name is enough
+            cdk.run(["destroy", name, "--exclusively", "--force"], known or self._assembly(app))
         self.write_outputs()
 
     def stack(self, name: str, made_by: str) -> stacks.Stack:

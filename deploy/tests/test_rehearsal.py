@@ -44,6 +44,8 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "notes.txt" not in said
     assert "kokoro-v1_0.pth: there already" in stage.run(f"speech-infra weights push {weights}")
 
+    # killed in the middle, and run again
+    stage.run_until("speech-infra deploy --yes", "speech-endpoint: creating stack")
     said = stage.run("speech-infra deploy --yes")
     assert f"{NAME}: InService" in said
     assert "s of audio" in said
@@ -92,8 +94,8 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "nothing left" in stage.run("speech-infra leftovers")
     assert not stage.stacks()
 
-    # killed in the middle, and run again
-    stage.run_until("speech-infra deploy --yes", "speech-endpoint: creating stack")
+    # and once more from nothing
+    stage.run(f"speech-infra weights push {weights}")
     assert f"{NAME}: InService" in stage.run("speech-infra deploy --yes")
 
 
