@@ -35,8 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if not settings.endpoint:
         sys.stderr.write("warning: SPEECH_ENDPOINT is not set; every turn will be answered with an error\n")
-    from container.agent.app import create_app  # noqa: PLC0415  # --help needs no server
+    from container.agent import telemetry  # noqa: PLC0415  # --help needs no server
+    from container.agent.app import create_app  # noqa: PLC0415
 
+    telemetry.set_up()
     app = create_app(settings)
     app.run(options.port, options.host, timeout_graceful_shutdown=5)
     return 0

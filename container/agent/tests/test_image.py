@@ -1,0 +1,105 @@
+"""The image: its steps, since no engine here builds ARM64, and its pins."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[1]
+ROOT = HERE.parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def steps() -> list[tuple[str, str]]:
+    """Return instruction and argument of each step."""
+    text = re.sub(r"(?m)^\s*#.*\n", "", (HERE / "Dockerfile").read_text(encoding="utf-8")).replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [(line.split(maxsplit=1)[0], " ".join(line.split()[1:])) for line in lines]
+
+
+def last_stage() -> list[tuple[str, str]]:
+    """Return the steps of the image itself."""
+    every = steps()
+    start = max(at for at, (instruction, _) in enumerate(every) if instruction == "FROM")
+    return every[start:]
+
+
+def requirements() -> dict[str, str]:
+    """Return the pinned packages: name to its whole entry."""
+    text = (HERE / "requirements.txt").read_text(encoding="utf-8")
+    entries = re.split(r"(?m)^(?=[a-z])", re.sub(r"(?m)^\s*#.*\n", "", text))
+    return {entry.split("==")[0]: entry for entry in entries if entry.strip()}
+
+
+def test_it_is_for_arm64_and_takes_another_base_by_digest() -> None:
+    assert ("ARG", "PLATFORM=linux/arm64") in steps()
+    assert [argument.split(" AS ")[0] for instruction, argument in steps() if instruction == "FROM"] == [
+        "--platform=${PLATFORM} ${BASE}"
+    ] * 2
+
+
+def test_it_runs_as_a_user_without_rights_and_listens_for_all() -> None:
+    stage = last_stage()
+    users = [argument for instruction, argument in stage if instruction == "USER"]
+    assert users == ["1000"]
+    # nothing that needs rights comes after it
+    assert not [step for step in stage[stage.index(("USER", "1000")) :] if step[0] in ("RUN", "COPY")]
+    environment = dict(pair.split("=", 1) for step in stage if step[0] == "ENV" for pair in shlex.split(step[1]))
+    assert environment["DOCKER_CONTAINER"] == "1"
+    assert ("EXPOSE", "8080") in stage
+
+
+def test_it_starts_the_server_so_that_sigterm_reaches_it() -> None:
+    stage = last_stage()
+    assert ("ENTRYPOINT", '["python", "-m", "container.agent"]') in stage
+    assert ("CMD", '["serve"]') in stage
+    assert (HERE / "__main__.py").exists()
+
+
+def test_all_that_it_copies_is_there_and_in_the_build_context() -> None:
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert "!container" in ignored
+    sources = [
+        source
+        for instruction, argument in steps()
+        if instruction == "COPY" and not argument.startswith("--from")
+        for source in argument.split()[:-1]
+    ]
+    assert sources == ["container/agent/requirements.txt", "container/__init__.py", "container/agent"]
+    assert all((ROOT / source).exists() for source in sources)
+
+
+def test_the_agent_imports_nothing_that_the_image_lacks() -> None:
+    modules = [path for path in HERE.glob("*.py") if path.name != "score.py"]
+    imported = {
+        name
+        for path in modules
+        for name in re.findall(r"(?m)^\s*(?:from|import) ([\w.]+)", path.read_text(encoding="utf-8"))
+    }
+    ours = {name for name in imported if name.split(".")[0] in ("container", "emulator", "contract_tests", "deploy")}
+    assert {name for name in ours if not name.startswith("container.agent")} == set()
+
+
+def test_everything_is_pinned_by_hash_and_no_host_is_named() -> None:
+    entries = requirements()
+    assert len(entries) > 20
+    assert all("==" in entry and "--hash=sha256:" in entry and "://" not in entry for entry in entries.values())
+
+
+def test_the_image_has_what_the_extra_names() -> None:
+    wanted = {re.split(r"[^A-Za-z0-9-]", line)[0] for line in PROJECT["project"]["optional-dependencies"]["agent"]}
+    assert wanted <= set(requirements())
+
+
+@pytest.mark.parametrize("name", ["awscrt", "sentencex", "pydantic-core"])
+def test_native_packages_have_wheels_for_arm64(name: str) -> None:
+    lock = ROOT / "uv.lock"
+    if not lock.exists():
+        pytest.skip("uv.lock is made by uv; without it the wheels of other platforms are not known")
+    packages = {package["name"]: package for package in tomllib.loads(lock.read_text(encoding="utf-8"))["package"]}
+    wheels = [wheel["url"].rsplit("/", 1)[1] for wheel in packages[name]["wheels"]]
+    assert [
+        wheel for wheel in wheels if re.search(r"manylinux\S*aarch64", wheel) and re.search(r"cp312|abi3", wheel)
+    ], wheels
