@@ -42,10 +42,12 @@ class DataPlane:
         switches: Switches,
         listener: Callable[[SessionTrace, TraceEntry], None] | None = None,
         faults: FaultSettings | None = None,
+        *,
+        keep_traces: bool = True,
     ) -> None:
         self.endpoints = endpoints
         self._faults = faults or FaultSettings()
-        self.traces = Traces(listener)
+        self.traces = Traces(listener) if keep_traces else Traces(listener, entries=0)
         self._switches = switches
         self._running: set[Relay] = set()
         self._stopping = asyncio.Event()

@@ -25,12 +25,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m emulator.bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of messages")
+    parser.add_argument("--features", action="store_true", help="instead: the emulator with each feature on and off")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         target = stack.enter_context(processes.container()).url
         certificates = Certificates.load(state)
         os.environ["SSL_CERT_FILE"] = str(certificates.bundle)
+        if options.features:
+            _print(asyncio.run(_measure(_features(stack, target, state), options.rounds, options.scale)))
+            return
         ours = stack.enter_context(processes.emulator(target, state)).url
         stalled = stack.enter_context(processes.emulator(target, state, "--quick-ack=off")).url
         peer = stack.enter_context(processes.hypercorn(target, certificates, state)).url
@@ -43,6 +47,24 @@ def main() -> None:
         _print(asyncio.run(_measure(stacks, options.rounds, options.scale)))
 
 
+def _features(stack: contextlib.ExitStack, target: str, state: Path) -> dict[str, Callable[[], Client]]:
+    """Return the emulator with one feature after the other switched; each in a process of its own."""
+    settings = {
+        "emulator as it is (signatures enforced, wire log kept)": (),
+        "signatures off": ("--signatures=off",),
+        "signatures only noted": ("--signatures=log",),
+        "no wire log": ("--no-trace",),
+        "every session recorded": ("--record", str(state / "recorded")),
+        "faults hooked in, none acting": ("--fault", "jitter=0"),
+        "all of it off": ("--signatures=off", "--no-trace"),
+    }
+    stacks: dict[str, Callable[[], Client]] = {_FLOOR: lambda: WebSocketClient(target)}
+    for name, options in settings.items():
+        url = stack.enter_context(processes.emulator(target, state, *options)).url
+        stacks[name] = lambda url=url: SdkClient(url)  # type: ignore[misc]  # bound now
+    return stacks
+
+
 async def _measure(
     stacks: dict[str, Callable[[], Client]], rounds: int, scale: float
 ) -> dict[tuple[str, int], RoundTrips]:
@@ -50,7 +72,7 @@ async def _measure(
     for number in range(rounds):
         for size, count in _SIZES.items():
             for name, make in stacks.items():
-                print(f"\rround {number + 1}/{rounds}: {size} B, {name:<30}", end="", file=sys.stderr, flush=True)
+                print(f"\rround {number + 1}/{rounds}: {size} B, {name:<60}", end="", file=sys.stderr, flush=True)
                 async with asyncio.timeout(120):
                     rows.setdefault((name, size), []).append(await measure(make(), size, int(count * scale)))
     print(file=sys.stderr)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ from emulator.tests.faulty import PatientClient, client_of, descriptors, works
 
 __all__ = ["ChaosError", "Tally", "random_faults", "run"]
 
+_NAME = re.compile(r"(?<=fault: )(cut now|[a-z_]+8?)")
 _CHANCE = 0.2
 _PATIENCE = 10.0
 # a grace, so that answers come too; short times, so that a frozen container is cut soon
@@ -119,7 +121,7 @@ async def _scenario(server: Server, random: Random, number: int, tally: Tally) -
             tally.ends[await _talk(client, random, server if cut else None)] += 1
     server.faults.set(None)
     notes = [entry.text for entry in server.data_plane.traces[-1].entries if entry.text.startswith("fault: ")]
-    tally.faults.update({note.removeprefix("fault: ").split("=")[0].split(":")[0] for note in notes})
+    tally.faults.update({name[0] for note in notes if (name := _NAME.search(note))})
 
 
 async def _talk(client: PatientClient, random: Random, cutting: Server | None) -> str:
