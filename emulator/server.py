@@ -55,6 +55,7 @@ class Server:
         faults: Faults | None = None,
         fault_seed: int = 0,
         variant_seed: int = 0,
+        keep_traces: bool = True,
         bedrock_script: Script | None = None,
         agents: Mapping[str, str] | None = None,
     ) -> None:
@@ -64,7 +65,7 @@ class Server:
         self.certificates = Certificates.load(state_directory)
         self.registry = Registry(endpoints, variant_seed)
         self.faults = FaultSettings(faults, fault_seed)
-        self.data_plane = DataPlane(self.registry, self._switches, listener, self.faults)
+        self.data_plane = DataPlane(self.registry, self._switches, listener, self.faults, keep_traces=keep_traces)
         self.control_plane = ControlPlane(self.registry, local_images, lifecycle)
         self._invoker = Invoker(self.registry, self._switches, self.data_plane.traces)
         self.bedrock = Bedrock(self._switches, bedrock_script)
