@@ -15,6 +15,7 @@ from emulator.agentcore.service import AgentPlane
 from emulator.bedrock.script import Script
 from emulator.bedrock.service import Bedrock
 from emulator.certificates import Certificates
+from emulator.controlplane.agents import AgentSupervisor
 from emulator.controlplane.plane import ControlPlane
 from emulator.controlplane.startup import Lifecycle
 from emulator.dataplane import DataPlane
@@ -66,11 +67,15 @@ class Server:
         self.registry = Registry(endpoints, variant_seed)
         self.faults = FaultSettings(faults, fault_seed)
         self.data_plane = DataPlane(self.registry, self._switches, listener, self.faults, keep_traces=keep_traces)
-        self.control_plane = ControlPlane(self.registry, local_images, lifecycle)
+        runtimes = AgentRuntimes(agents)
+        started_agents = AgentSupervisor(
+            runtimes, dict(local_images or {}), lambda: self.certificates.environment(self.url)
+        )
+        self.control_plane = ControlPlane(self.registry, local_images, lifecycle, started_agents)
         self._invoker = Invoker(self.registry, self._switches, self.data_plane.traces)
         self.bedrock = Bedrock(self._switches, bedrock_script)
         self.admin = Admin(self.registry, self.data_plane, self.faults)
-        self.agents = AgentPlane(AgentRuntimes(agents), self._switches)
+        self.agents = AgentPlane(runtimes, self._switches)
         self._router = Router(
             self.data_plane, self._invoker, self.bedrock, self.agents, self.admin, self.control_plane.serve
         )

@@ -5,7 +5,8 @@ import contextlib
 import re
 import shlex
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from emulator import facts
@@ -68,15 +69,30 @@ async def agent_container(
     if command is None:
         yield given
         return
+    starting = asyncio.ensure_future(LocalCommand.start(command, ContainerSpec("the agent", environment), heard))
     try:
-        process = await LocalCommand.start(command, ContainerSpec("the agent", environment), heard)
-    except ContainerError as error:
-        raise AgentStartError(str(error)) from error
-    try:
+        process = await asyncio.shield(starting)
         await _healthy(process, command, limit)
         yield process.url
+    except ContainerError as error:
+        raise AgentStartError(str(error)) from error
     finally:
-        await process.stop(_STOP_GRACE)
+        await _to_the_end(_stop(starting))
+
+
+async def _stop(starting: asyncio.Future[LocalCommand]) -> None:
+    with contextlib.suppress(ContainerError):
+        await (await starting).stop(_STOP_GRACE)
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that must not be left half done, also where the caller is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 async def _healthy(process: LocalCommand, command: str, limit: float) -> None:

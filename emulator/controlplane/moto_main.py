@@ -62,14 +62,16 @@ class Application:
         if not path.startswith(self._prefix):
             answer: Iterable[bytes] = self._moto(environ, start)
             return answer
-        from emulator.controlplane import moto_gaps  # noqa: PLC0415  # after the hook is set
+        from emulator.controlplane import moto_agents, moto_gaps  # noqa: PLC0415  # after the hook is set
 
         with self._lock:
-            if path == f"{self._prefix}endpoints":
-                body = json.dumps(moto_gaps.endpoints()).encode()
+            what = path.removeprefix(self._prefix)
+            if what in ("endpoints", "agents"):
+                body = json.dumps(moto_gaps.endpoints() if what == "endpoints" else moto_agents.agents()).encode()
             else:
                 size = int(environ.get("CONTENT_LENGTH") or 0)
-                moto_gaps.report(**json.loads(environ["wsgi.input"].read(size)))
+                report = moto_gaps.report if what == "report" else moto_agents.report
+                report(**json.loads(environ["wsgi.input"].read(size)))
                 body = b"{}"
         start("200 OK", [("content-type", "application/json"), ("content-length", str(len(body)))])
         return [body]
@@ -87,11 +89,12 @@ def main() -> None:
     from werkzeug.middleware.proxy_fix import ProxyFix  # noqa: PLC0415
     from werkzeug.serving import make_server  # noqa: PLC0415
 
-    from emulator.controlplane import moto_gaps, moto_stacks  # noqa: PLC0415
+    from emulator.controlplane import moto_agents, moto_gaps, moto_stacks  # noqa: PLC0415
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     moto_gaps.apply()
     moto_stacks.apply()
+    moto_agents.apply()
 
     class Handler(MotoRequestHandler):
         protocol_version = "HTTP/1.1"

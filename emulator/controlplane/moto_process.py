@@ -104,6 +104,15 @@ class MotoProcess:
         """Write what became of an endpoint into the books."""
         await self._ask("POST", "report", json.dumps(report).encode())
 
+    async def agents(self) -> list[dict[str, Any]]:
+        """Return the plan of each agent runtime in the books."""
+        plans: list[dict[str, Any]] = json.loads(await self._ask("GET", "agents"))
+        return plans
+
+    async def report_agent(self, report: dict[str, Any]) -> None:
+        """Write what became of an agent runtime into the books."""
+        await self._ask("POST", "agent-report", json.dumps(report).encode())
+
     async def _ask(self, method: str, what: str, body: bytes = b"") -> bytes:
         async with client.request("127.0.0.1", self._port, method, f"/{self._secret}/{what}", [], body) as response:
             said = await response.read()

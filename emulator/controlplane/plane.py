@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from emulator import facts
+from emulator.controlplane.agents import AgentPlan, AgentSupervisor
 from emulator.controlplane.container import Container, ContainerSpec, LocalCommand
 from emulator.controlplane.docker_image import DockerContainer
 from emulator.controlplane.moto_process import MotoProcess, MotoUnavailableError
@@ -33,8 +34,13 @@ class ControlPlane:
     """
 
     def __init__(
-        self, registry: Registry, local_images: Mapping[str, str] | None = None, lifecycle: Lifecycle | None = None
+        self,
+        registry: Registry,
+        local_images: Mapping[str, str] | None = None,
+        lifecycle: Lifecycle | None = None,
+        agents: AgentSupervisor | None = None,
     ) -> None:
+        self._agents = agents
         self._local = dict(local_images or {})
         self._moto: MotoProcess | None = None
         self._lock = asyncio.Lock()
@@ -67,6 +73,8 @@ class ControlPlane:
         async with self._lock:
             self._stopped = True
             await self._supervisor.shut_down()
+            if self._agents is not None:
+                await self._agents.shut_down()
             moto, self._moto = self._moto, None
             if moto is not None:
                 await moto.stop()
@@ -83,6 +91,9 @@ class ControlPlane:
         async with self._lock:
             if not self._stopped:
                 await self._supervisor.reconcile([_plan(raw) for raw in await moto.endpoints()])
+                if self._agents is not None:
+                    plans = [AgentPlan.of(raw) for raw in await moto.agents()]
+                    await self._agents.reconcile(plans, self._report_agent)
 
     async def _start(self, spec: ContainerSpec) -> Container:
         command = self._local.get(spec.image)
@@ -95,14 +106,23 @@ class ControlPlane:
             except (PeerError, MotoUnavailableError) as error:
                 _log.error("moto did not take %s: %s", report, error)
 
+    async def _report_agent(self, plan: AgentPlan, status: str) -> None:
+        if self._moto is not None:
+            try:
+                await self._moto.report_agent({"arn": plan.arn, "version": plan.version, "status": status})
+            except (PeerError, MotoUnavailableError) as error:
+                _log.error("moto did not take the status %s of %s: %s", status, plan.arn, error)
+
 
 def _may_change_endpoints(exchange: Exchange) -> bool:
     if exchange.path.startswith("/moto-api/"):
         return True
     headers = dict(exchange.headers)
     scope = _SCOPE.search(headers.get("authorization", ""))
-    if scope is None or scope[1] not in ("sagemaker", "cloudformation"):
+    if scope is None or scope[1] not in ("sagemaker", "cloudformation", "bedrock-agentcore"):
         return False
+    if scope[1] == "bedrock-agentcore":
+        return exchange.method != "GET"
     return _READ_ONLY.match(headers.get("x-amz-target", "")) is None
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ HEALTHY = (
     "class H(BaseHTTPRequestHandler):\n"
     "    def do_GET(self):\n"
     "        self.send_response(int(os.environ['ANSWER'])); self.end_headers()\n"
-    "print('I listen', flush=True)\n"
+    "print('I listen,', os.getpid(), flush=True)\n"
     "HTTPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()\n"
 )
 
@@ -41,7 +42,7 @@ async def test_an_agent_is_ready_when_its_ping_is_good_and_ends_with_the_block(c
             writer.close()
         with pytest.raises(OSError, match=r"refused|failed"):
             await asyncio.open_connection("127.0.0.1", port)
-    assert heard[0] == "I listen"
+    assert heard[0].startswith("I listen, ")
 
 
 async def test_an_agent_that_never_gets_healthy_is_one_clear_error(command: str) -> None:
@@ -78,3 +79,26 @@ def test_up_says_what_is_wrong(
 ) -> None:
     assert main(["up", "--port", "0", "--state-dir", str(tmp_path), *arguments]) == 2
     assert error in capfd.readouterr().err
+
+
+async def test_an_agent_that_is_no_longer_wanted_while_it_starts_is_ended(command: str) -> None:
+    listening = asyncio.Event()
+    said: list[str] = []
+
+    async def start() -> None:
+        async with agent_container(command, {"ANSWER": "503"}, heard=hear):
+            pass
+
+    def hear(line: str) -> None:
+        said.append(line)
+        listening.set()
+
+    async with asyncio.timeout(30):
+        starting = asyncio.ensure_future(start())
+        await listening.wait()
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    process = int(said[0].rpartition(" ")[2])
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
