@@ -64,6 +64,12 @@ def test_bad_invocation_paths_are_400(path: str) -> None:
     assert "modelInvocationPath" in error.message
 
 
+@pytest.mark.parametrize("name", ["path", "query-string"])
+def test_an_empty_header_says_that_it_is_to_be_left_out(name: str) -> None:
+    header = {"path": "x_amzn_sagemaker_model_invocation_path", "query-string": "x_amzn_sagemaker_model_query_string"}
+    assert "an empty header is no value, leave it out" in refusal(**{header[name]: ""}).message
+
+
 def test_a_leading_slash_says_that_sagemaker_puts_it_back() -> None:
     assert "leave the leading '/' out" in refusal(x_amzn_sagemaker_model_invocation_path="/v1").message
 

@@ -62,15 +62,20 @@ def _container_target(path: str | None, query: str | None) -> str:
     target = facts.text("ctr.path-default")
     if path is not None:
         _check_length(path, "modelInvocationPath", facts.integer("req.path-max"))
-        hint = "; leave the leading '/' out, SageMaker puts it back" if path.startswith("/") else ""
+        hint = "; leave the leading '/' out, SageMaker puts it back" if path.startswith("/") else _hint_empty(path)
         _check(path, "modelInvocationPath", facts.text("req.path"), hint)
         target = f"/{path}"
     if query is not None:
         _check_length(query, "modelQueryString", facts.integer("req.query-max"))
-        hint = "; leave the '?' out, SageMaker puts it in front" if query.startswith("?") else ""
+        hint = "; leave the '?' out, SageMaker puts it in front" if query.startswith("?") else _hint_empty(query)
         _check(query, "modelQueryString", facts.text("req.query"), hint)
         target = f"{target}?{query}"
     return target
+
+
+def _hint_empty(value: str) -> str:
+    # the defaults of pipecat's client are empty strings
+    return "" if value else "; an empty header is no value, leave it out (None in code)"
 
 
 def _check_content_type(fields: Mapping[str, str]) -> None:
