@@ -72,6 +72,11 @@ def _why(verdict: Verdict) -> Iterator[str]:
         fact = facts.get(fact_id)
         yield from _wrapped(f"{fact.statement} [{fact.confidence}]", _INDENT, _INDENT)
         yield f"{_INDENT}  {fact.id}: {fact.url}"
+    assumed = [each for each in verdict.facts if facts.get(each).confidence is facts.Confidence.ASSUMED]
+    if assumed:
+        rests = "This verdict rests on an assumption" if len(assumed) == 1 else "This verdict rests on assumptions"
+        text = f"{rests} ({', '.join(assumed)}): nobody documents it, and AWS may do otherwise."
+        yield from _wrapped(text, _INDENT, _INDENT)
     yield ""
 
 

@@ -74,6 +74,13 @@ def test_the_text_says_everything_in_order() -> None:
     assert places == sorted(places), text
 
 
+def test_a_verdict_that_rests_on_an_assumption_says_so() -> None:
+    known = verdict(BAD, WARNING)
+    assert "rests on" not in render(known)
+    text = " ".join(render(replace(known, facts=("frame.default-binary", "unk.part-max"))).split())
+    assert "This verdict rests on an assumption (unk.part-max): nobody documents it" in text
+
+
 def test_a_failed_end_alone_is_told_as_the_failure() -> None:
     text = render(verdict(passed("spoke well"), BAD))
     assert "no reply" in text
