@@ -27,7 +27,6 @@ _STOP = re.compile(rf"(?P<marks>[.!?…‼⁇⁈⁉]+)[{_CLOSERS}]*(?P<comma>[,;
 _NEWLINE = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _LIST_MARK = re.compile(r"[-*•+–][ \t]+\W*\Z|#+[ \t]+\W*\Z")
 _LIST_NUMBER = re.compile(r"[\s(*_#>+•-]*(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})")
-_LAST_WORD = re.compile(r"(?:[^\W_]|[.’'-](?=[^\W_]))+\Z")
 _OPENERS = {"(": ")", "[": "]", "{": "}", "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』", "（": "）", "【": "】"}
 
 SPACE = re.compile(r"\s+")
@@ -76,7 +75,7 @@ def cut(gap: Gap, language: str) -> int | Wait | None:
     if (stop := _STOP.search(gap.between)) is None or stop["comma"]:
         return None
     spaced = any(map(str.isspace, gap.between[stop.end() :]))
-    if not spaced and not (stop["marks"][-1] in "!?" and _is_cjk(gap.word[0])):
+    if not spaced and not (stop["marks"][-1] in "!?" and _needs_no_space(gap.word[0])):
         return None  # a decimal, a host name, a file
     at = _end(gap.between, stop.end())
     if _held(gap.before + gap.between[:at]):
@@ -114,8 +113,7 @@ def _stops(gap: Gap, marks: str, language: str) -> bool | Wait:
     """Whether `marks`, with white space after them, end a sentence."""
     if (capital := _capital(gap)) is not True:
         return capital
-    found = _LAST_WORD.search(gap.before)
-    last = found[0] if found else ""
+    last = _last_word(gap.before)
     if marks != ".":
         if not set(marks) <= set(".…"):
             return True
@@ -128,6 +126,14 @@ def _stops(gap: Gap, marks: str, language: str) -> bool | Wait:
     return _full_stop(gap, last, language)
 
 
+def _last_word(text: str) -> str:
+    """Return the word at the end of `text`, with stops, hyphens and apostrophes inside it."""
+    start = len(text)
+    while start and (in_word(text[start - 1]) or (start < len(text) and text[start - 1] in ".’'-")):
+        start -= 1
+    return text[start:].lstrip(".’'-")
+
+
 def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
     short = last.lower()
     initial = len(last) == 1 and last.isalpha()
@@ -137,7 +143,7 @@ def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
         return False
     if short in lexicon.OFTEN_LAST:
         return True
-    doubtful = initial or "." in last or short in lexicon.MAYBE_LAST
+    doubtful = initial or ("." in last and not last[0].isdigit()) or short in lexicon.MAYBE_LAST
     if not doubtful and _sentencex_cuts(gap, language):
         if not last.isdigit() or len(last) > 2 or gap.word[0].isdigit():
             return True
@@ -158,8 +164,8 @@ def _sentencex_cuts(gap: Gap, language: str, word: str | None = None) -> bool:
     return len(segments := sentencex.segment(language, text)) > 1 and segments[-1].strip() == word
 
 
-def _is_cjk(char: str) -> bool:
-    return "\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7af" or "\uf900" <= char <= "\ufaff"
+def _needs_no_space(char: str) -> bool:
+    return "\u3040" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff"
 
 
 def _held(text: str) -> bool:

@@ -15,7 +15,7 @@ NEVER_LAST = _words(
     "mr mrs ms dr prof gen col sgt capt lt rev hon sen rep gov st mt ft hr frl sra srta dña m mm mme mlle sig dott "
     # connections
     "ing avv e.g i.e eg cf vs viz approx ca z.b d.h u.a o.ä bzw bspw ggf evtl inkl p.ej p.ex p.es c.-à-d ee av "
-    "т.е т.к т.н т.д г ул им см напр проф"
+    "т.е т.к т.н т.д г ул им см напр проф डॉ श्री"
 )
 """Abbreviations that something always follows."""
 

@@ -95,6 +95,75 @@ GOLD: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
-def gold() -> list[tuple[str, str, list[str]]]:
+HELD_OUT: list[tuple[str, str]] = [
+    ("en", 'Gen. Patton met Lt. Col. Brown at Ft. Knox.| They shook hands.'),
+    ("en", 'Washington, D.C. is hot.| I left D.C.| It was fun.'),
+    ("en", 'It weighs 5 kg.| The box is red.'),
+    ("en", 'Call 1-800-555-0199 now!| Offer ends Sat. at noon.'),
+    ("en", 'He got a B.A. in 1999 and an M.Sc. in 2001.| Then a job.'),
+    ("en", 'The temperature is -3.5 °C today.| Dress warmly.'),
+    ("en", 'The book (pp. 10-12) is good.| See also ch. 4.'),
+    ("en", "“I don't know,” she said.| “Maybe.”| He nodded."),
+    ("en", '"Come here!" she shouted.| "Why?"'),
+    ("en", 'Really?!| You think so?| OK.'),
+    ("en", 'Use the --help flag, e.g. ls --help.| It prints help.'),
+    ("en", "Visit https://example.com/path.html?x=1&y=2.| It's free."),
+    ("en", 'Email: a.b@c.org, phone: 555.123.4567.| Bye.'),
+    ("en", "The ratio is 3:1.| That's 75%."),
+    ("en", 'At 10 a.m. the U.K. team arrived.| At 5 p.m. they left.'),
+    ("en", 'He lives at 5 Oak Ave. in town.| She lives on Elm Blvd. with him.'),
+    ("en", "I'm Mr. X.| Nice to meet you."),
+    ("en", 'Yes.| No.| Maybe.'),
+    ("en", 'Wait.| What?| Oh... I see.| Fine.'),
+    ("en", 'Mix 2 tbsp. of sugar with 1 oz. of rum.| Stir well.'),
+    ("en", 'The Rev. Martin Luther King, Jr. spoke.| All listened.'),
+    ("en", 'Is it O.K. to go?| Yes, it is.'),
+    ("en", 'He said so himself (I heard it!).| Believe me.'),
+    ("en", "Apple Inc. and Google LLC. are big.| Others aren't."),
+    ("en", 'You have three options:\n|1. Stay.\n|2. Go home.\n|3. Call Dr. Lee.\n\n|Choose wisely.'),
+    ("en", 'Step 1: open it.| Step 2: close it.'),
+    ("en", 'It happened on Jan. 5, 2020.| We were there on Feb. 6.'),
+    ("en", 'Python 3.12 is out.| So is v2.0.'),
+    ("en", 'He scored 9.5/10!| Wow.'),
+    ("en", 'Have you read "What Is to Be Done?" by Lenin?| I have.'),
+    ("en", 'The so-called "experts" agreed.| We didn\'t.'),
+    ("en", 'Yahoo! is old.| Jeopardy! is on.'),
+    ("en", 'To be, or not to be: that is the question.| Who said it?'),
+    ("en", 'First line.\n|Second line.'),
+    ("en", "Sure!| Here's a joke: Why did the chicken cross the road?| To get away!"),
+    ("en", "It's 3 p.m.| Let's go."),
+    ("en", 'Let me check that for you.| One moment...'),
+    ("en", "I think that's it; however, J. Smith disagrees.| OK?"),
+    ("en", 'The CEO of Foo Corp. said no.| It was Q3.'),
+    ("en", "See Sec. 4.2.1 for more.| It's short."),
+    ("de", 'Der 1. Mai ist frei.| Prof. Dr. Schmidt sagt: „Ja.“| Gut.'),
+    ("de", 'Das kostet 3,50 Euro bzw. 4 Dollar.| Nr. 5 lebt.'),
+    ("de", 'Er wohnt in der Hauptstr. 5.| Sie nicht.'),
+    ("de", "Hallo!| Wie geht's?| Mir geht es gut, ca. 80 % der Zeit."),
+    ("fr", 'Il est 10 h.| Mme Curie arrive avec le Dr Martin.| Bonjour !'),
+    ("fr", 'C.-à-d. demain.| Non ?| Si !'),
+    ("es", 'Vive en la Av. Central, núm. 5.| Es caro.'),
+    ("es", 'La Dra. Gómez dijo: «Sí.»| Luego se fue.'),
+    ("it", "L'ing. Bianchi e l'avv. Verdi sono qui.| Ciao!"),
+    ("pt", 'A Dra. Costa vive na R. Augusta.| Ela é médica.'),
+    ("nl", 'Dhr. Jansen komt om 10 uur.| Hij is laat.'),
+    ("zh", '今天天气很好，我们去公园吧！|你觉得怎么样？|（我觉得可以。）|好的。'),
+    ("zh", '她问：“你去哪儿？”我没有回答。|然后她走了。'),
+    ("ja", '価格は3.5ドルです。|「行こう。」「うん。」|そして、出かけた。'),
+    ("ja", 'え！？|本当に？|すごい！！'),
+    ("ko", '"정말요?"라고 물었다.| 그는 웃었다.'),
+    ("hi", 'डॉ. शर्मा आए।| वे अच्छे हैं।'),
+    ("ru", 'В 2020 г. было жарко.| Ул. Пушкина, д. 5.| Да!'),
+    ("tr", 'Dr. Yılmaz geldi.| Saat 10.30 oldu.| Peki ya sen?'),
+    ("el", 'Τι κάνεις;| Είμαι καλά.'),
+]  # fmt: skip
+"""Written when the splitter was finished, to see what it does with texts that it was not made for: 52 were right at once.
+
+Three faults were mended then (a dotted number before a stop, Hangul after a quotation, a Hindi title); five stay as a
+matter of taste or of knowledge that it lacks.
+"""
+
+
+def gold(texts: list[tuple[str, str]] = GOLD) -> list[tuple[str, str, list[str]]]:
     """Return (language, text, sentences), the sentences without the white space at their ends."""
-    return [(lang, marked.replace("|", ""), [part.strip() for part in marked.split("|")]) for lang, marked in GOLD]
+    return [(lang, marked.replace("|", ""), [part.strip() for part in marked.split("|")]) for lang, marked in texts]

@@ -1,8 +1,10 @@
 """Settings and the command line."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from container.agent import cli
+from container.agent import cli, score
 from container.agent.settings import DEFAULT_MODEL_ID, Settings, SettingsError, from_environment
 
 
@@ -59,3 +61,20 @@ def test_help_names_the_variables(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--help"])
     assert "SPEECH_ENDPOINT" in capsys.readouterr().out
+
+
+def test_the_score_names_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> score.Splitter:
+        raise ImportError
+
+    def whole(_: str, fragments: Iterator[str]) -> list[str]:
+        return ["".join(fragments)]
+
+    monkeypatch.setattr(score, "SPLITTERS", {"ours": lambda: score.ours, "none": lambda: whole, "absent": missing})
+    assert score.main(["--failures"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if line.startswith("ours")).split()[1:4] == ["75", "of", "75"]
+    assert int(next(line for line in lines if line.startswith("none")).split()[1]) < 20
+    assert "absent               not installed" in lines

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from container.agent.sentences import SentenceSplitter
-from container.agent.tests.gold import gold
+from container.agent.tests.gold import HELD_OUT, gold
 
 ALPHABET = st.sampled_from([
     *"abAIX12 \n\t.!?,:;()[]\"'“”„«»*_#-…",
@@ -43,6 +43,11 @@ def test_gold_in_any_fragmentation(language: str, text: str, sentences: list[str
     words[-1] = words[-1].removesuffix(" ")
     fragmentations = [[text], list(text), words, [text[at : at + 4] for at in range(0, len(text), 4)]]
     assert [split(fragments, language) for fragments in fragmentations] == [sentences] * 4
+
+
+def test_most_of_the_texts_that_it_was_not_made_for_are_cut_as_a_person_would() -> None:
+    wrong = [text for language, text, sentences in gold(HELD_OUT) if split(list(text), language) != sentences]
+    assert len(wrong) <= 5, wrong
 
 
 def test_gold_covers_languages_enough() -> None:
