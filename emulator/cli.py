@@ -240,7 +240,7 @@ def _container(given: str, server: str) -> Iterator[str]:
 
 def _variant(given: str, server: str, stack: contextlib.ExitStack) -> Variant:
     """Read ``NAME[@WEIGHT]=TARGET``, and start the container where it does not run already."""
-    match = re.fullmatch(r"([^=@]+)(?:@([0-9.]+))?=(.+)", given)
+    match = re.fullmatch(r"([^=@]+)(?:@(\d+(?:\.\d+)?))?=(.+)", given)
     if match is None:
         raise ValueError(f"--variant {given!r}: expected is NAME[@WEIGHT]=TARGET, as in blue@9=http://127.0.0.1:8080")
     weight = float(match[2] or 1)

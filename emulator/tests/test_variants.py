@@ -1,5 +1,6 @@
 """Production variants: several containers behind one name."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -7,9 +8,12 @@ import pytest
 from websockets.asyncio.server import ServerConnection
 
 from emulator import Endpoint, Server, Switches, Variant
+from emulator.cli import main
+from emulator.faults_cli import AdminClient
 from emulator.registry import Registry
 from emulator.tests.client import END_OF_INPUT, RawClient, event
 from emulator.tests.containers import Handler, container
+from emulator.tests.test_cli import emulator_up
 from emulator.wire.exceptions import RequestError
 
 UNSIGNED = Switches(signatures="off")
@@ -103,3 +107,20 @@ def test_variants_that_do_not_fit_are_refused_at_once(make: object, says: str) -
 def test_the_draw_covers_every_variant_to_its_edges() -> None:
     endpoint = Endpoint(variants=[Variant("none", BLUE.container, 0), BLUE, GREEN])
     assert [endpoint.draw(chance).name for chance in (0.0, 0.8999, 0.9, 0.999999)] == ["blue", "blue", "green", "green"]
+
+
+def test_variants_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    variants = ["--variant", "blue@9=ws://127.0.0.1:9", "--variant", "green=http://127.0.0.1:10"]
+    with emulator_up(*variants, "--port", "0", "--endpoint", "voice", state=tmp_path) as (_, printed):
+        assert "Endpoint voice is served at " in printed
+        url = printed.split("served at ")[1].split()[0]
+        (endpoint,) = json.loads(AdminClient(url, tmp_path).ask("GET", "endpoints"))
+    assert [(each["name"], each["weight"]) for each in endpoint["variants"]] == [("blue", 9), ("green", 1)]
+    for given, says in (
+        (["blue"], "expected is NAME[@WEIGHT]=TARGET"),
+        (["a_b=ws://127.0.0.1:9"], "'a_b' is no name of a variant"),
+        (["blue@1.2.3=ws://127.0.0.1:9"], "expected is NAME[@WEIGHT]=TARGET"),
+        (["a=ws://127.0.0.1:9", "--target", "ws://127.0.0.1:9"], "not both"),
+    ):
+        assert main(["up", "--state-dir", str(tmp_path), "--port", "0", "--variant", *given]) == 2
+        assert says in capsys.readouterr().err
