@@ -9,12 +9,10 @@ import contextlib
 import logging
 import re
 from collections import deque
-from dataclasses import dataclass
 from typing import override
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus, InvalidURI
-from websockets.frames import EXTERNAL_CLOSE_CODES
 from websockets.frames import Frame as WireFrame
 from websockets.frames import Opcode as WireOpcode
 from websockets.http11 import Response
@@ -24,65 +22,20 @@ from websockets.uri import parse_uri
 from emulator import facts
 from emulator.switches import Switches
 from emulator.wire.frames import Frame, Opcode
+from emulator.wire.socket_events import NO_CLOSE_FRAME, Closed, Event, Lost, Ping, Pong
 
-__all__ = ["Closed", "Lost", "Pong", "Sidecar", "UpgradeRefusedError"]
+__all__ = ["Closed", "Lost", "Ping", "Pong", "Sidecar", "UpgradeRefusedError"]
 
 # a container that sends faster than the client reads is slowed down once this much waits in memory
 _HIGH_WATER = 256 * 1024
 _LOW_WATER = 64 * 1024
 _EVENT_BYTES = 100
-_NO_CLOSE_FRAME = 1006
 # of a refusal without length: bytes that are looked at, and seconds in which its body may follow its head
 _MAX_ANSWER = 16 * 1024
 _BODY_PATIENCE = 0.1
 # the library's own log repeats, with stack traces, what the trace shows
 _LOG = logging.getLogger("emulator.sidecar.websockets")
 _LOG.setLevel(logging.CRITICAL)
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The container sent a Close frame. ``code`` is 1005 where the frame held none."""
-
-    code: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The connection ended without a Close frame, or broke the protocol. ``code`` as the WebSocket layer sees it."""
-
-    code: int
-    what: str
-    close: tuple[int, str] | None = None
-    """Code and reason of a Close frame that must not be sent like that."""
-
-    @property
-    def text(self) -> str:
-        """What the client is told."""
-        if self.code != _NO_CLOSE_FRAME:
-            return f"The container broke the WebSocket protocol: {self.what}."
-        return (
-            f"The container dropped the connection without a Close frame ({self.what}). "
-            "Usually its handler raised an exception: look at the container's log."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Pong:
-    """The container answered a Ping."""
-
-    payload: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Ping:
-    """The container sent a Ping; it has been answered already (fact ``ping.answer``)."""
-
-    payload: bytes
-
-
-Event = Frame | Closed | Lost | Ping | Pong
 
 
 class UpgradeRefusedError(Exception):
@@ -299,7 +252,7 @@ class Sidecar(asyncio.Protocol):
             self._accepted.set_exception(
                 UpgradeRefusedError(f"the container dropped the connection during the upgrade ({_dropped(exc)})")
             )
-        self._say_last(Lost(_NO_CLOSE_FRAME, _dropped(exc)))
+        self._say_last(Lost(NO_CLOSE_FRAME, _dropped(exc)))
         self._writable.set()
         if not self._gone.done():
             self._gone.set_result(None)
@@ -341,8 +294,7 @@ class Sidecar(asyncio.Protocol):
             if data is None:
                 self._say_last(Lost(int(code), str(broken)))
             else:
-                close = int.from_bytes(data[:2]), data[2:].decode("utf-8", "replace")
-                self._say_last(Lost(int(code), _bad_close(data), close))
+                self._say_last(Lost.by_close(int(code), data))
 
     def _answered(self) -> None:
         # not asking for state OPEN: a Close in the same read as the 101 has moved it on already
@@ -396,12 +348,3 @@ def _refused(status: int, body: bytes) -> str:
     text = body[:200].decode("utf-8", "replace").strip()
     said = f", saying {text!r}" if text else ""
     return f"the container answered the upgrade with HTTP {status} instead of 101{said}"
-
-
-def _bad_close(data: bytes) -> str:
-    code = int.from_bytes(data[:2])
-    if len(data) == 1:
-        return "its Close frame has a payload of one byte, which is no code"
-    if not 3000 <= code < 5000 and code not in EXTERNAL_CLOSE_CODES:
-        return f"its Close frame has the code {code}, which must not be sent (RFC 6455, section 7.4)"
-    return f"its Close frame has the code {code} and a reason that is no UTF-8"
