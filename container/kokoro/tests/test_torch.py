@@ -1,5 +1,6 @@
 """The torch engine, from the packaged weights: `uv run --extra torch pytest -m torch`."""
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -102,3 +103,66 @@ def test_without_the_extra_the_error_names_it(weights: Weights) -> None:
         engine.load("torch", weights)
     with pytest.raises(SetupError, match="Install the extra 'torch'"):
         resolve("hub", "torch")
+
+
+@marked
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("KOKORO_DEVICE", "tpu", "KOKORO_DEVICE is 'tpu', expected cpu, cuda or cuda:NUMBER"),
+        ("KOKORO_DEVICE", "cuda:99", "KOKORO_DEVICE is 'cuda:99', but torch sees"),
+        ("KOKORO_PRECISION", "int4", "expected one of fp32, bf16, fp16"),
+    ],
+)
+def test_devices_and_precisions_that_are_not_there(
+    torch_weights: Weights, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SetupError, match=re.escape(words)):
+        engine.load("torch", torch_weights)
+
+
+@marked
+def test_fp16_is_for_gpus(torch_weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOKORO_DEVICE", "cpu")
+    monkeypatch.setenv("KOKORO_PRECISION", "fp16")
+    with pytest.raises(SetupError, match="only GPUs compute in"):
+        engine.load("torch", torch_weights)
+
+
+@marked
+def test_bf16_says_the_same(
+    torch_weights: Weights, torch_engine: Engine, phonemizer: Phonemizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KOKORO_DEVICE", "cpu")
+    monkeypatch.setenv("KOKORO_PRECISION", "bf16")
+    half = engine.load("torch", torch_weights)
+    assert "on cpu, bf16" in half.description
+    run = phonemizer.read("The quick brown fox jumps over the lazy dog.", "a").runs[0]
+    ours, theirs = half.synthesise(run, "af_heart", 1.0), torch_engine.synthesise(run, "af_heart", 1.0)
+    assert ours.dtype == np.float32
+    assert len(ours) == pytest.approx(len(theirs), rel=0.1)
+    assert float(spectrum(ours) @ spectrum(theirs)) > 0.9
+
+
+@marked
+def test_no_weight_norm_and_no_gradient_is_left(torch_engine: Engine, phonemizer: Phonemizer) -> None:
+    model = vars(torch_engine)["_model"]
+    assert not [name for name, _ in model.named_parameters() if name.endswith(("weight_g", "weight_v"))]
+    run = phonemizer.read("Hello there.", "a").runs[0]
+    assert len(torch_engine.synthesise(run, "af_heart+am_michael", 1.0)) > 12_000
+
+
+@pytest.mark.gpu
+@marked
+def test_on_a_gpu(torch_weights: Weights, phonemizer: Phonemizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch  # noqa: PLC0415  # an extra
+
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    run = phonemizer.read("The quick brown fox jumps over the lazy dog.", "a").runs[0]
+    lengths = []
+    for precision in ("fp32", "bf16", "fp16"):
+        monkeypatch.setenv("KOKORO_PRECISION", precision)
+        lengths.append(len(engine.load("torch", torch_weights).synthesise(run, "af_heart", 1.0)))
+    assert lengths[1:] == pytest.approx(lengths[:1] * 2, rel=0.1)
