@@ -47,6 +47,8 @@ class Bench:
     """Whether a good request has been tried; if ``baseline`` is still None then, it was not answered."""
     _client: Client | None = None
     _last: Conversation | None = field(default=None, init=False)
+    sessions: list[Conversation] = field(default_factory=list, init=False, repr=False)
+    """The sessions of the check that runs."""
     _quickest_open: float = field(default=float("inf"), init=False)
 
     def can(self, capability: Capability) -> bool:
@@ -101,6 +103,7 @@ class Bench:
             self._quickest_open = min(self._quickest_open, session.opened)
         kind = self.baseline.data_type if self.baseline else "UTF8"
         conversation = self._last = Conversation(session, self.profile, self.patience, kind)
+        self.sessions.append(conversation)
         try:
             yield conversation
         finally:

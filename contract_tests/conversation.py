@@ -20,6 +20,8 @@ class Conversation:
         self.patience = patience
         self.data_type = data_type
         self._reader: Reader | None = None
+        self.answers: list[Answer] = []
+        """All answers that were waited for, in order."""
 
     async def send(self, data: bytes, data_type: str | None, what: str = "") -> None:
         """Send one part and write it into the log."""
@@ -35,7 +37,9 @@ class Conversation:
 
     def expect(self, request_id: str) -> Answer:
         """Return an empty answer that begins now."""
-        return Answer(request_id, self.session.now)
+        answer = Answer(request_id, self.session.now)
+        self.answers.append(answer)
+        return answer
 
     async def ask(self, request_id: str, text: str | None = None, voice: str | None = None) -> Answer:
         """Send a good request and read its answer to the end."""

@@ -14,7 +14,8 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from contract_tests import profile
+from contract_tests import profile, reporting
+from contract_tests.baseline import expected
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
@@ -59,8 +60,9 @@ class _VerdictRepr(TerminalRepr):
             tw.line(line, bold=not indented, red=number == 0)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options of the suite. Their names must not meet those of pytest and its plugins."""
+    pluginmanager.register(reporting, "contract_tests.reporting")
     group = parser.getgroup("contract", "contract checks (-m contract)")
     group.addoption(
         "--target",
@@ -178,7 +180,7 @@ def contract_judge(contract_bench: Bench, pytestconfig: pytest.Config) -> Callab
 
 def pronounce(config: pytest.Config, verdict: Verdict) -> None:
     """Grade a verdict and keep it for the summary; raise it, or skip the test, as its status wants."""
-    verdict = verdict.graded(config.getoption("contract_level") == "SHOULD")
+    verdict = expected(verdict.graded(config.getoption("contract_level") == "SHOULD"), reporting.baseline_of(config))
     config.stash[_verdicts].append(verdict)
     if verdict.status is Status.FAIL:
         raise ContractFailedError(verdict)

@@ -12,6 +12,7 @@ from contract_tests.checks import good_request
 from contract_tests.lastwords import last_words
 from contract_tests.profile import Profile
 from contract_tests.reach import Emulated, Starter
+from contract_tests.sound import Sound
 from contract_tests.verdict import Finding, Status, Verdict, failed, not_applicable
 from emulator import Emulator, Endpoint
 from emulator.running import Running
@@ -63,6 +64,7 @@ async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) ->
     began = time.monotonic()
     own = bench.reach.own
     written = own.written() if own is not None else 0
+    bench.sessions.clear()
     behaviour, closing, log = await _outcome(check, bench, longest)
     said: tuple[str, ...] = ()
     if own is not None and Status.FAIL in {behaviour.status, closing.status}:
@@ -78,8 +80,19 @@ async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) ->
         closing=closing,
         log=log,
         output=said,
+        sound=_sound(bench),
         seconds=time.monotonic() - began,
     )
+
+
+def _sound(bench: Bench) -> Sound | None:
+    """Return the audio of the last answer that had any; that is the one that a failure is about."""
+    audio = bench.profile.audio
+    answers = [answer for session in bench.sessions for answer in session.answers if answer.audio]
+    bench.sessions.clear()
+    if audio is None or not answers:
+        return None
+    return Sound(b"".join(answers[-1].audio), audio.sample_rate, f"request {answers[-1].request_id!r}")
 
 
 async def _outcome(check: Check, bench: Bench, longest: float) -> tuple[Finding, Finding, tuple[str, ...]]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from contract_tests.sound import Sound
+
 __all__ = ["Finding", "Fix", "Level", "Status", "Verdict", "failed", "not_applicable", "passed", "warned"]
 
 
@@ -72,6 +74,7 @@ class Verdict:
     """What one check found. ``facts``: ids of the facts table; ``log``: the wire log; ``seconds``: the time it took.
 
     ``output``: what the container itself wrote meanwhile, where it was started by the run and the check failed.
+    ``sound``: audio that came meanwhile, where the profile says what audio is.
     """
 
     id: str
@@ -83,6 +86,7 @@ class Verdict:
     closing: Finding
     log: tuple[str, ...] = field(default=(), repr=False)
     output: tuple[str, ...] = field(default=(), repr=False)
+    sound: Sound | None = field(default=None, repr=False)
     seconds: float = 0.0
 
     @property
