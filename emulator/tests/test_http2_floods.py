@@ -7,18 +7,8 @@ from hyperframe.frame import DataFrame, RstStreamFrame
 from emulator.http2.calm import Calm
 from emulator.tests.client import event
 from emulator.tests.frames_client import REQUEST, frame
-from emulator.tests.test_http2_conformance import (
-    CONTINUATION,
-    DATA,
-    END_HEADERS,
-    HEADERS,
-    PING,
-    RST_STREAM,
-    SETTINGS,
-    client_of,
-    served,
-    works,
-)
+from emulator.tests.http2_cases import CONTINUATION, DATA, END_HEADERS, HEADERS, PING, RST_STREAM, SETTINGS
+from emulator.tests.test_http2_conformance import client_of, served, works
 
 MANY = 5000
 
