@@ -67,6 +67,7 @@ class Turn:
         self._chunks = 0
         self._bytes = 0
         self._marks: dict[str, float] = {}
+        self._span = trace.INVALID_SPAN
         self._stop_reason: str | None = None
         self._emitting = asyncio.Lock()
         self._stopping = False
@@ -87,6 +88,7 @@ class Turn:
         """Run the turn. Its failures are events; only a cancellation leaves it, with everything stopped."""
         attributes = {"speech.mode": self._request.mode, "speech.voice": self._voice}
         with _tracer.start_as_current_span("speak", attributes=attributes) as span:
+            self._span = span
             try:
                 last = await self._run()
             except asyncio.CancelledError:
@@ -175,7 +177,7 @@ class Turn:
         """Note when something happened for the first time."""
         if name not in self._marks:
             self._marks[name] = self._timeline.ms
-            trace.get_current_span().add_event(name, {"t_ms": self._timeline.ms})
+            self._span.add_event(name, {"t_ms": self._timeline.ms})
 
     # the text side
 

@@ -157,10 +157,10 @@ HELD_OUT: list[tuple[str, str]] = [
     ("tr", 'Dr. Yılmaz geldi.| Saat 10.30 oldu.| Peki ya sen?'),
     ("el", 'Τι κάνεις;| Είμαι καλά.'),
 ]  # fmt: skip
-"""Written when the splitter was finished, to see what it does with texts that it was not made for: 52 were right at once.
+"""Written when the splitter was finished, to see what it does with texts that it was not made for.
 
-Three faults were mended then (a dotted number before a stop, Hangul after a quotation, a Hindi title); five stay as a
-matter of taste or of knowledge that it lacks.
+52 were right at once. Three faults were mended then (a dotted number before a stop, Hangul after a quotation, a Hindi
+title); five stay as a matter of taste or of knowledge that it lacks.
 """
 
 
