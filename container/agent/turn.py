@@ -67,7 +67,7 @@ class Turn:
         self._chunks = 0
         self._bytes = 0
         self._marks: dict[str, float] = {}
-        self._span = trace.INVALID_SPAN
+        self._span: trace.Span = trace.INVALID_SPAN
         self._stop_reason: str | None = None
         self._emitting = asyncio.Lock()
         self._stopping = False
