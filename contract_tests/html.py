@@ -64,9 +64,9 @@ def _summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 def _check(verdict: Verdict) -> Iterator[str]:
     opened = " open" if verdict.status in _BAD else ""
-    yield f'<details id="{verdict.id}"{opened}><summary><h2>{verdict.id} {escape(verdict.name)}</h2>'
+    yield f"<details{opened}><summary><h2>{verdict.id} {escape(verdict.name)}</h2>"
     yield f'{_badge(verdict.status)} <span class="level">{verdict.level}, {verdict.seconds:.1f} s</span></summary>'
-    yield f'<p class="stake">{escape(verdict.stake)}</p>'
+    yield f'<p class="stake" id="{verdict.id}">{escape(verdict.stake)}</p>'  # inside: a link to it opens the box
     yield from _finding("Behaviour", verdict.behaviour)
     yield from _finding("Closing behaviour", verdict.closing)
     if verdict.sound is not None:

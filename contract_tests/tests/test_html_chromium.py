@@ -1,0 +1,61 @@
+"""The report page in a real browser."""
+
+import asyncio
+import base64
+import os
+from pathlib import Path
+
+from contract_tests.tests.test_html import page
+from emulator.tests.chromium import Tab, chromium
+
+CONTRAST = """(() => {
+    const channel = (value) => { const c = value / 255;
+        return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+    const light = (text) => { const [r, g, b] = text.match(/\\d+/g).map(Number).map(channel);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const back = (node) => { for (; node; node = node.parentElement) {
+        const colour = getComputedStyle(node).backgroundColor;
+        if (!colour.endsWith(", 0)")) return light(colour); } return 1; };
+    const nodes = document.querySelectorAll("p, li, dd, dt, td, th, .badge, del, ins, a:not(.skip)");
+    return Math.min(...[...nodes].map((node) => {
+        const [a, b] = [light(getComputedStyle(node).color), back(node)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));
+})()"""
+
+
+async def shot(tab: Tab, name: str) -> None:
+    """Keep a picture where somebody wants to look at it."""
+    folder = os.environ.get("CONTRACT_SCREENSHOTS")
+    if folder:
+        picture = await tab.call("Page.captureScreenshot", {"captureBeyondViewport": True})
+        await asyncio.to_thread(Path(folder, f"{name}.png").write_bytes, base64.b64decode(picture["data"]))
+
+
+async def test_the_report_can_be_read_heard_and_walked_through(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(page()[0], "utf-8")
+    async with asyncio.timeout(120), chromium(tmp_path / "profile") as tab:
+        await tab.call("Page.navigate", {"url": file.as_uri()})
+        await tab.run("new Promise((r) => document.readyState === 'complete' ? r() : addEventListener('load', r))")
+        assert await tab.run("performance.getEntriesByType('resource').length") == 0
+        for width, scheme in ((1200, "light"), (400, "light"), (400, "dark")):
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            await tab.call("Emulation.setDeviceMetricsOverride", size)
+            await tab.call(
+                "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            )
+            assert await tab.run("document.documentElement.scrollWidth") <= width
+            assert await tab.run(CONTRAST) >= 4.5
+            await shot(tab, f"report-{width}-{scheme}")
+        await tab.run("document.querySelector('a[href=\"#CT2\"]').click()")
+        await tab.until("document.querySelector('details:last-of-type').open")
+        focusable = "a[href], summary, audio[controls], [tabindex='0']"
+        assert await tab.run(f"""[...document.querySelectorAll("{focusable}")].every((node) => {{
+            if (!node.checkVisibility()) return true;
+            node.focus(); return document.activeElement === node; }})""")
+        seconds = await tab.run("""(async () => {
+            const audio = document.querySelector("audio");
+            await audio.play();
+            await new Promise((resolve) => { audio.ontimeupdate = () => audio.currentTime > 0 && resolve(); });
+            return audio.duration; })()""")
+        assert abs(seconds - 5.33) < 0.01
