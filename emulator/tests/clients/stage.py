@@ -57,8 +57,8 @@ async def _fails(connection: ServerConnection) -> None:
 
 
 @contextlib.asynccontextmanager
-async def stage(state: Path, handler: Handler = echo) -> AsyncIterator[Stage]:
-    """Run the emulator and its containers on free ports."""
+async def stage(state: Path, handler: Handler = echo, port: int = 0) -> AsyncIterator[Stage]:
+    """Run the emulator and its containers on free ports; ``port`` is that of the emulator."""
 
     def refuse(connection: ServerConnection, _: Request) -> Response:
         return connection.respond(http.HTTPStatus.FORBIDDEN, "no capacity")
@@ -72,10 +72,10 @@ async def stage(state: Path, handler: Handler = echo) -> AsyncIterator[Stage]:
         container(_fails) as fails,
         serve(never, "127.0.0.1", 0, process_request=refuse) as refuses,
     ):
-        port = next(iter(refuses.sockets)).getsockname()[1]
-        urls = {"echo": answers.url, "dies": dies.url, "fails": fails.url, "refuses": f"ws://127.0.0.1:{port}"}
+        refusing = f"ws://127.0.0.1:{next(iter(refuses.sockets)).getsockname()[1]}"
+        urls = {"echo": answers.url, "dies": dies.url, "fails": fails.url, "refuses": refusing}
         endpoints = {name: Endpoint(url) for name, url in urls.items()}
-        async with Server(endpoints, state_directory=state) as server:
+        async with Server(endpoints, port=port, state_directory=state) as server:
             yield Stage(server, answers)
 
 

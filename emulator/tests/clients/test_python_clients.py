@@ -1,6 +1,8 @@
 """The Python clients that others pin, unmodified, each in an environment of its own."""
 
+import contextlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection
 
+from emulator.server import PortInUseError
 from emulator.tests.clients.environment import python_environment
 from emulator.tests.clients.stage import ENDPOINTS, SPOKEN, results, stage
 
@@ -78,7 +81,7 @@ async def _speech(connection: ServerConnection) -> None:
         await connection.send('{"type":"Flushed","sequence_id":0}')
 
 
-async def test_deepgram_with_a_line_in_the_hosts_file(state_directory: Path) -> None:
+async def test_deepgram_with_its_address_resolved_to_the_emulator(state_directory: Path) -> None:
     python = python_environment("deepgram")
     async with stage(state_directory, _speech) as on:
         got = await results(on, python, "-m", "programs.deepgram_sdk", *ENDPOINTS)
@@ -89,3 +92,27 @@ async def test_deepgram_with_a_line_in_the_hosts_file(state_directory: Path) -> 
         assert raised(got["refuses"]) == ("ModelError", "INTERNAL_FAILURE_FROM_MODEL")
         assert raised(got["dies"]) == ("ModelStreamError", "1006")
         assert raised(got["fails"]) == ("ModelStreamError", "1011")
+
+
+@pytest.fixture
+def own_hosts_file(tmp_path: Path) -> list[str]:
+    """How to start a program that sees another /etc/hosts than everybody else."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 localhost runtime.sagemaker.us-west-2.amazonaws.com\n")
+    private = ["unshare", "--mount", "sh", "-c", f'mount --bind "{hosts}" /etc/hosts && exec "$@"', "sh"]
+    try:
+        subprocess.run([*private, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this user cannot have a private /etc/hosts (unshare --mount)")
+    return private
+
+
+async def test_deepgram_with_a_line_in_the_hosts_file(state_directory: Path, own_hosts_file: list[str]) -> None:
+    python = python_environment("deepgram")
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            on = await stack.enter_async_context(stage(state_directory, _speech, 8443))
+        except PortInUseError:
+            pytest.skip("port 8443, which the client has built in, is in use")
+        got = await results(on, *own_hosts_file, python, "-m", "programs.deepgram_sdk", "echo", HOSTS_FILE="own")
+        assert got["echo"] == {"received": ["speech of héllo", "Flushed", "102400 bytes"], "end": "None"}

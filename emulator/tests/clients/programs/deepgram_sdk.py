@@ -53,5 +53,6 @@ async def run(endpoint: str) -> dict[str, Any]:
         restore_transport()  # one endpoint a process, otherwise
 
 
-AIOHttpClientConnectionUnified.new = _as_the_hosts_file_says
+if "HOSTS_FILE" not in os.environ:
+    AIOHttpClientConnectionUnified.new = _as_the_hosts_file_says
 asyncio.run(main(run))
