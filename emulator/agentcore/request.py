@@ -40,6 +40,12 @@ class Operation(Enum):
 
     INVOKE = facts.text("agent.invoke-path")
     STOP_SESSION = facts.text("agent.stop-path")
+    WEBSOCKET = facts.text("agent.ws-path")
+
+    @property
+    def method(self) -> str:
+        """Its HTTP method."""
+        return "GET" if self is Operation.WEBSOCKET else "POST"
 
     @staticmethod
     def of(path: str) -> "Operation | None":
@@ -78,15 +84,16 @@ class AgentRequest:
         """
         bare, _, query = path.partition("?")
         match = _PATHS[operation].fullmatch(bare)
-        if match is None or method != "POST":
-            raise RequestError(
-                404, "UnknownOperationException", f"{method} {path}: this operation is POST {operation.value}."
-            )
+        if match is None or method != operation.method:
+            wanted = f"{operation.method} {operation.value}"
+            raise RequestError(404, "UnknownOperationException", f"{method} {path}: this operation is {wanted}.")
         asked = unquote(match[1])
         parameters = {name: values[-1] for name, values in parse_qs(query).items()}
         agent, account = _agent(asked, parameters.get("accountId"))
         fields = dict(headers)
-        session = fields.get(SESSION) or (str(uuid.uuid4()) if operation is Operation.INVOKE else "")
+        session = fields.get(SESSION) or parameters.get("X-Amzn-Bedrock-AgentCore-Runtime-Session-Id", "")
+        if not session and operation is not Operation.STOP_SESSION:
+            session = str(uuid.uuid4())
         _check_session(session)
         for name, (longest, _) in _PASSED_ON.items():
             if len(fields.get(name, "")) > longest:

@@ -21,9 +21,11 @@ from emulator.agentcore.request import (
     too_slow,
 )
 from emulator.agentcore.runtimes import AgentRuntimes
+from emulator.agentcore.websocket import Tunnel, bearer_of, check_handshake, check_presigned
 from emulator.exchange import Exchange, answer
 from emulator.http1 import client
 from emulator.http1.client import PeerError, Response
+from emulator.http1.server import Http1Exchange
 from emulator.http1.signature import check_signature
 from emulator.http2 import ClientGoneError
 from emulator.switches import Switches
@@ -89,6 +91,9 @@ class AgentPlane:
             assert operation is not None  # noqa: S101  # the router asked serves()
             body = await _read(exchange)
             request = AgentRequest.parse(operation, exchange.method, exchange.path, exchange.headers, request_id)
+            if operation is Operation.WEBSOCKET:
+                await self._websocket(exchange, request, head)
+                return
             self._authorize(exchange, body)
             container = self.runtimes.find(request)
             self._forget_idle()
@@ -104,10 +109,14 @@ class AgentPlane:
                 await _refuse(exchange, error, head)
 
     def _authorize(self, exchange: Exchange, body: bytes) -> None:
-        scheme, _, token = dict(exchange.headers).get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
+        token = bearer_of(exchange.headers)
+        if token is None:
             check_signature(exchange, body, facts.text("agent.sigv4"), self._switches.signatures)
-        elif self._switches.signatures == "enforce" and not secrets.compare_digest(token, self.token):
+        else:
+            self._check_token(token)
+
+    def _check_token(self, token: str) -> None:
+        if self._switches.signatures == "enforce" and not secrets.compare_digest(token.encode(), self.token.encode()):
             raise RequestError(403, "AccessDeniedException", "The bearer token is not the one of this emulator.")
 
     def _forget_idle(self) -> None:
@@ -124,11 +133,29 @@ class AgentPlane:
     async def _invoke(
         self, exchange: Exchange, request: AgentRequest, container: str, body: bytes, head: list[tuple[str, str]]
     ) -> None:
+        relay = _Relay(exchange, request, container, body, head, self._switches.agent_cut, self.limits)
+        await self._run(exchange, request, container, relay)
+
+    async def _websocket(self, exchange: Exchange, request: AgentRequest, head: list[tuple[str, str]]) -> None:
+        if not isinstance(exchange, Http1Exchange):
+            raise RequestError(400, "ValidationException", "A WebSocket needs HTTP/1.1; this request came over HTTP/2.")
+        check_handshake(exchange)
+        token = bearer_of(exchange.headers)
+        if token is not None:
+            self._check_token(token)
+        elif self._switches.signatures == "enforce":
+            check_presigned(exchange)
+        container = self.runtimes.find(request)
+        self._forget_idle()
+        tunnel = Tunnel(exchange, request, container, self.limits.stream, head)
+        await self._run(exchange, request, container, tunnel)
+
+    async def _run(self, exchange: Exchange, request: AgentRequest, container: str, relay: "_Relay | Tunnel") -> None:
+        """Carry an invocation to its end, or to the end of its session."""
         if self._stopping:
             raise RequestError(500, "InternalServerException", "The emulator is stopping.")
         if (request.agent, request.session) not in self._sessions:
             await self._check_health(container)
-        relay = _Relay(exchange, request, container, body, head, self._switches.agent_cut, self.limits)
         with self._running(request) as cut:
             work = asyncio.ensure_future(relay.run())
             cutting = asyncio.ensure_future(cut.wait())

@@ -85,6 +85,16 @@ class Http1Exchange:
         await self.send(body)
         self.end()
 
+    async def upgrade(self, headers: list[tuple[str, str]]) -> tuple[bytes, asyncio.StreamReader, asyncio.StreamWriter]:
+        """Switch to another protocol with a 101, once the request was read to its end.
+
+        Returns what the client has sent of it already, and the connection.
+        """
+        self.started = True
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
+        await self._write(h11.InformationalResponse(status_code=101, headers=encoded, reason=b"Switching Protocols"))
+        return self._protocol.trailing_data[0], self._reader, self._writer
+
     def reset(self) -> None:
         """Break the response off by dropping the connection."""
         self._writer.transport.abort()

@@ -26,7 +26,8 @@ def parse(target: str, *headers: tuple[str, str], operation: Operation = Operati
         (path(query="?qualifier=DEFAULT"), Operation.INVOKE),
         (path(what="stopruntimesession"), Operation.STOP_SESSION),
         (f"/runtimes/{ARN}/invocations", None),  # a slash that is not encoded is another path
-        (path(what="ws"), None),
+        (path(what="ws"), Operation.WEBSOCKET),
+        (path(what="ws/shells"), None),
         ("/runtimes/", None),
         ("/endpoints/ep/invocations", None),
     ],
