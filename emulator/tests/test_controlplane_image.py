@@ -1,5 +1,6 @@
 """The control plane with a real container engine: an image run as SageMaker runs it."""
 
+import contextlib
 import gc
 import io
 import os
@@ -12,6 +13,7 @@ from typing import Any
 import boto3
 import docker
 import pytest
+from botocore.exceptions import ClientError
 from docker.errors import DockerException, ImageNotFound
 
 from emulator import Emulator
@@ -155,3 +157,30 @@ def test_an_image_that_is_not_there_fails_and_nothing_is_pulled(cloud: Cloud) ->
     reason = cloud.settled("absent")["FailureReason"]
     assert "the engine has no image 000000000000.dkr.ecr" in reason
     assert "--local-image" in reason
+
+
+def test_a_container_of_the_engine_is_paused_goes_on_and_is_killed_on_demand(cloud: Cloud, engine: Any) -> None:
+    def containers() -> list[tuple[str, str]]:
+        return [(each.id, each.status) for each in engine.containers.list(all=True, filters={"label": MARK})]
+
+    cloud.deploy("faulty", "emulator-test:good", GREETING="hello")
+    assert cloud.settled("faulty")["EndpointStatus"] == "InService"
+    ((first, _),) = containers()
+    cloud.emulator.process_fault("faulty", "freeze")
+    assert containers() == [(first, "paused")]
+    cloud.emulator.process_fault("faulty", "freeze")  # no failure, it is frozen
+    cloud.emulator.process_fault("faulty", "resume")
+    assert containers() == [(first, "running")]
+    assert cloud.ask("faulty") == b"hello you"
+    cloud.emulator.process_fault("faulty", "kill")
+
+    def answers_anew() -> bool | None:
+        with contextlib.suppress(ClientError):
+            return cloud.ask("faulty") == b"hello you" or None
+        return None
+
+    assert until(answers_anew)
+    until(lambda: True if [each for each, _ in containers()] not in ([first], []) else None)
+    cloud.emulator.process_fault("faulty", "freeze")  # its end must not wait for what is paused
+    cloud.client("sagemaker").delete_endpoint(EndpointName="faulty")
+    until(lambda: True if containers() == [] else None)
