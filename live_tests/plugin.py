@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import signal
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -108,6 +109,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     stash = item.config.stash
     if _unset not in stash and _cloud not in stash:
         stash[_open] = ExitStack()
+        # a CI that gives up sends SIGTERM: like Ctrl-C it must not leave behind what was deployed
+        stash[_open].callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
         try:
             stash[_cloud] = stash[_open].enter_context(connected(stash[_settings]))
         except NotConfiguredError as error:

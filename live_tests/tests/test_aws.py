@@ -187,12 +187,12 @@ ORDER = ["create_model", "create_endpoint_config", "create_endpoint"]
 CLEANUP = ["delete_endpoint", "delete_endpoint_config", "delete_model"]
 
 
-def control(sagemaker: Script, *, fail: bool = False) -> None:
+def control(sagemaker: Script, failure: BaseException | None = None) -> None:
     found = description(SETTINGS | AMI)
     with deployed(sagemaker, found, "broken:1", 60, clock=lambda: 0.0, sleep=lambda _: None) as name:
         assert name.startswith("negative-control-")
-        if fail:
-            raise ValueError("a failure of the test")
+        if failure is not None:
+            raise failure
 
 
 def names(sagemaker: Script) -> list[str]:
@@ -208,10 +208,11 @@ def test_the_negative_control_takes_role_and_instance_and_leaves_nothing_behind(
     assert sagemaker.asked[1][1]["ProductionVariants"][0] | AMI == sagemaker.asked[1][1]["ProductionVariants"][0]
 
 
-def test_it_is_deleted_when_the_test_fails_too() -> None:
+@pytest.mark.parametrize("failure", [ValueError("a failure of the test"), KeyboardInterrupt()])
+def test_it_is_deleted_when_the_test_fails_or_is_stopped(failure: BaseException) -> None:
     sagemaker = Script(describe_endpoint={"EndpointStatus": "InService"})
-    with pytest.raises(ValueError, match="a failure of the test"):
-        control(sagemaker, fail=True)
+    with pytest.raises(type(failure)):
+        control(sagemaker, failure)
     assert names(sagemaker)[3:] == CLEANUP
 
 
