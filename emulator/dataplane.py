@@ -63,7 +63,8 @@ class DataPlane:
         try:
             verifier = self._verify(stream, trace)
             variant, sidecar, meter, plan = await self._open(stream, trace, leases)
-        except ClientGoneError:
+        except ClientGoneError as gone:
+            trace.add("client", "in", "eof", gone)
             return
         except RequestError as error:
             _log.warning("%s answered with %s", without_secrets(stream.path), error)
@@ -136,7 +137,7 @@ class DataPlane:
         trace.container_target = request.container_target
         trace.add("container", "out", "http", f"GET {request.container_target} (Upgrade: websocket)")
         try:
-            sidecar = await self._unless_stopped(dial(variant, trace, self._switches, plan))
+            sidecar = await self._unless_over(stream, dial(variant, trace, self._switches, plan))
         except UpgradeRefusedError as error:
             trace.add("container", "in", "http", error)
             detail = str(error) if self._switches.model_error_detail == "local-text" else None
@@ -146,7 +147,7 @@ class DataPlane:
         if sidecar.accept_seconds > limit:
             trace.add("container", "in", "note", f"slower than the documented {limit * 1000:.0f} ms [ctr.accept-250ms]")
         try:
-            meter = await self._unless_stopped(open_meter(sidecar, variant, trace, self._switches))
+            meter = await self._unless_over(stream, open_meter(sidecar, variant, trace, self._switches))
         except UpgradeRefusedError as error:
             sidecar.abort()
             detail = str(error) if self._switches.model_error_detail == "local-text" else None
@@ -156,22 +157,30 @@ class DataPlane:
             raise
         return variant, sidecar, meter, plan
 
-    async def _unless_stopped[T](self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what ``work`` returns, or give it up when the emulator stops: its client must get an answer."""
-        working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(self._stopping.wait())
+    async def _unless_over[T](self, stream: Http2Stream, work: Coroutine[Any, Any, T]) -> T:
+        """Return what ``work`` returns; give it up when the emulator stops, or when nobody waits for it any longer.
+
+        Raises:
+            RequestError: the emulator stops: its client must get an answer.
+            ClientGoneError: the client reset the stream or lost its connection.
+        """
+        working = asyncio.ensure_future(work)
+        stopping, leaving = (asyncio.ensure_future(each.wait()) for each in (self._stopping, stream.gone))
         try:
-            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({working, stopping, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
                 return working.result()
+            if leaving.done():
+                raise ClientGoneError("client gave up before the session began")
             raise RequestError(503, "ServiceUnavailableError", "The emulator was stopped before the session began.")
         finally:
-            for each in (working, stopping):
+            for each in (working, stopping, leaving):
                 each.cancel()
-            await asyncio.gather(working, stopping, return_exceptions=True)
+            await asyncio.gather(working, stopping, leaving, return_exceptions=True)
 
     async def _refuse_unlabelled(self, stream: Http2Stream, variant: Variant) -> None:
         if self._switches.missing_label == "hang":
-            await self._unless_stopped(_drain(stream))
+            await self._unless_over(stream, _drain(stream))
         raise label_error(self._switches.missing_label, variant.name)
 
 

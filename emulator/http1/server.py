@@ -187,6 +187,11 @@ class Http1Connections:
             return False
         if not isinstance(event, h11.Request):
             return False
+        if event.http_version > b"1.1":
+            # JavaScript clients speak it to every http:// URL, and show nothing of an answer in HTTP/1.1
+            _log.warning("a client speaks HTTP/2 without TLS: give it the https:// URL")
+            await _refuse(protocol, writer, "HTTP/2 is served with TLS only", 505)
+            return False
         task.set_name("http1 request")
         exchange = Http1Exchange(protocol, reader, writer, event)
         await self._run(exchange, lost)
@@ -239,12 +244,15 @@ async def _wait_lost(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-async def _refuse(protocol: h11.Connection, writer: asyncio.StreamWriter, error: h11.RemoteProtocolError) -> None:
+async def _refuse(
+    protocol: h11.Connection, writer: asyncio.StreamWriter, error: h11.RemoteProtocolError | str, status: int = 400
+) -> None:
     if protocol.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
         return
     body = f"The request is no valid HTTP/1.1: {error}\n".encode()
     head = [("content-type", "text/plain"), ("content-length", str(len(body))), ("connection", "close")]
-    status = error.error_status_hint
+    if isinstance(error, h11.RemoteProtocolError):
+        status = error.error_status_hint
     for event in (h11.Response(status_code=status, headers=head), h11.Data(data=body), h11.EndOfMessage()):
         writer.write(protocol.send(event) or b"")
     await writer.drain()

@@ -159,3 +159,10 @@ async def test_without_the_label_hang_answers_when_the_client_gives_up(state_dir
         await client.send(stream, b"", end=True)
         assert await answered == 400
         assert target.requests == []
+
+
+def test_http_2_without_tls_is_called_so(state_directory: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Emulator(state_directory=state_directory, http_port=0) as emulator:
+        answer = raw(emulator, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 505 ")
+    assert "a client speaks HTTP/2 without TLS: give it the https:// URL" in caplog.text
