@@ -74,6 +74,25 @@ async def test_a_refusal_whose_end_does_not_come_keeps_its_status(
         assert said in told(server)
 
 
+async def test_nobody_dials_on_for_a_client_that_has_left(state_directory: Path) -> None:
+    dialled, left = asyncio.Event(), asyncio.Event()
+
+    async def never(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        dialled.set()
+        await reader.read()
+        left.set()
+
+    async with raw_container(state_directory, never) as (client, server):
+        stream = await client.open()
+        async with asyncio.timeout(10):  # the container has 60 s to accept
+            await dialled.wait()
+            client.h2.reset_stream(stream)
+            await client.flush()
+            await left.wait()
+        assert "client gave up before the session began" in told(server)
+
+
 @pytest.mark.parametrize(
     ("close", "said"),
     [
