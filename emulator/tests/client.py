@@ -38,7 +38,7 @@ class RawStream:
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.headers: dict[str, str] = {}
         self.messages: asyncio.Queue[Message | str] = asyncio.Queue()
-        self.body = b""
+        self.body = bytearray()
         self.decoder = Decoder()
 
 
@@ -134,7 +134,7 @@ class RawClient:
         return got
 
     def body(self, stream_id: int) -> bytes:
-        return self._streams[stream_id].body
+        return bytes(self._streams[stream_id].body)
 
     def received(self, stream_id: int) -> int:
         """Return how many bytes have come on a stream."""
