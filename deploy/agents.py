@@ -1,6 +1,7 @@
 """The agent's runtime as AgentCore sees it: is it ready, and does it answer?"""
 
 import json
+import time
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from deploy.errors import DeployError
 
 __all__ = ["NotEmulatedError", "Turn", "ready", "turn"]
 
+_READY_LIMIT = 600.0
 _PROMPT = "Say hello in one short sentence."
 
 
@@ -28,16 +30,20 @@ class Turn:
 
 
 def ready(cloud: Cloud, runtime_id: str) -> str:
-    """Return the image that a runtime runs.
+    """Wait until a runtime is ready, for ten minutes at most; returns the image that it runs.
 
     Raises:
         DeployError: it is not ready.
     """
-    found: dict[str, Any] = cloud.client("bedrock-agentcore-control").get_agent_runtime(agentRuntimeId=runtime_id)
-    if found["status"] != "READY":
-        raise DeployError(
-            f"The runtime {runtime_id} is {found['status']}: {found.get('failureReason', 'no reason given')}"
-        )
+    end = time.monotonic() + _READY_LIMIT
+    while True:
+        found: dict[str, Any] = cloud.client("bedrock-agentcore-control").get_agent_runtime(agentRuntimeId=runtime_id)
+        if found["status"] == "READY":
+            break
+        if found["status"] not in ("CREATING", "UPDATING") or time.monotonic() > end:
+            reason = found.get("failureReason", "no reason given")
+            raise DeployError(f"The runtime {runtime_id} is {found['status']}: {reason}")
+        time.sleep(0.5 if cloud.rehearsal else 5.0)
     image: str = found["agentRuntimeArtifact"].get("containerConfiguration", {}).get("containerUri", "")
     return image
 

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from emulator import Emulator, credentials
 
 ACCOUNT = "000000000000"
 _CONTAINER = f"{sys.executable} -m uvicorn contract_tests.good.starlette_speech:app --log-level warning --port {{port}}"
+_AGENT = f"{sys.executable} -m container.agent serve --host 127.0.0.1 --port {{port}}"
 _LIMIT = 300
 _POISON = {
     "AWS_PROFILE": "production",
@@ -33,8 +33,7 @@ _POISON = {
 class Stage:
     """One emulated account, empty at first."""
 
-    def __init__(self, emulator: Emulator, folder: Path, agent_port: int) -> None:
-        self.agent_port = agent_port
+    def __init__(self, emulator: Emulator, folder: Path) -> None:
         self.emulator = emulator
         self.folder = folder
         self.outputs = folder / "outputs" / "outputs.json"
@@ -121,28 +120,8 @@ class Stage:
 
     def push_agent(self) -> None:
         """Push an image of the agent by other means than 'image push'."""
-        built = fake_docker.build(push.agent_recipe().dockerfile, "linux/arm64", {}, "1")
         with self.client("ecr") as client:
-            fake_docker.push(client, AGENT_REPOSITORY, "by-hand", built)
-
-    @contextmanager
-    def agent(self, endpoint: str) -> Iterator[None]:
-        """The real agent, where the runtime's container would be."""
-        environment = self.environment(
-            SPEECH_ENDPOINT=endpoint,
-            AWS_ACCESS_KEY_ID=credentials.ACCESS_KEY_ID,
-            AWS_SECRET_ACCESS_KEY=credentials.SECRET_ACCESS_KEY,
-        )
-        child = subprocess.Popen(
-            [sys.executable, "-m", "container.agent", "serve", "--host", "127.0.0.1", "--port", str(self.agent_port)],
-            env={name: value for name, value in environment.items() if name not in _POISON},
-            stdin=subprocess.DEVNULL,
-        )
-        try:
-            yield
-        finally:
-            child.terminate()
-            child.wait(60)
+            fake_docker.push(client, AGENT_REPOSITORY, "by-hand", image(push.agent_recipe()))
 
     def stacks(self) -> set[str]:
         """Names of the stacks that exist."""
@@ -158,25 +137,21 @@ class Stage:
         return [script, *arguments]
 
 
+def image(recipe: push.Recipe, number: int = 1) -> fake_docker.Built:
+    """What the fake docker builds."""
+    return fake_docker.build(recipe.dockerfile, recipe.platform, dict(recipe.labels), str(number))
+
+
 def speech_image(number: int) -> str:
-    """The digest of the image that the fake docker builds."""
-    recipe = push.speech_recipe("torch")
-    return fake_docker.build(recipe.dockerfile, recipe.platform, dict(recipe.labels), str(number)).digest
+    """The digest of the speech image."""
+    return image(push.speech_recipe("torch"), number).digest
 
 
 @contextmanager
 def raised(folder: Path) -> Iterator[Stage]:
     """Raise the curtain."""
-    address = f"{ACCOUNT}.dkr.ecr.{credentials.REGION}.amazonaws.com/{SPEECH_REPOSITORY}@"
-    local = {f"{address}{speech_image(number)}": _CONTAINER for number in (1, 2)}
-    port = _free_port()
-    agents = {"speech_agent": f"http://127.0.0.1:{port}"}
-    with Emulator(http_port=0, local_images=local, state_directory=folder / "state", agents=agents) as emulator:
-        yield Stage(emulator, folder, port)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    registry = f"{ACCOUNT}.dkr.ecr.{credentials.REGION}.amazonaws.com"
+    local = {f"{registry}/{SPEECH_REPOSITORY}@{speech_image(number)}": _CONTAINER for number in (1, 2)}
+    local[f"{registry}/{AGENT_REPOSITORY}@{image(push.agent_recipe()).digest}"] = _AGENT
+    with Emulator(http_port=0, local_images=local, state_directory=folder / "state") as emulator:
+        yield Stage(emulator, folder)

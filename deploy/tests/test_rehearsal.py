@@ -55,8 +55,7 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert variant["DeployedImages"][0]["SpecifiedImage"].endswith(stages.speech_image(1))
 
     stage.push_agent()
-    with stage.agent(NAME):
-        said = stage.run("agent-infra deploy --yes")
+    said = stage.run("agent-infra deploy --yes")
     assert "READY with" in said
     assert "one turn: " in said
     assert "audio" in said.partition("one turn: ")[2]
