@@ -66,20 +66,20 @@ class Page:
         return next((file.read_bytes() for file in folder.iterdir() if file.name == name and file.is_file()), None)
 
     def configuration(self) -> dict[str, object]:
-        """Return what the page must know: the agents, the operation's path for each, and the bearer token."""
-        runtimes = self._agents.runtimes
-        pattern = facts.text("agent.invoke-path")
+        """Return what the page must know: the agents, the operations' paths for each, and the bearer token."""
+        paths = {"path": "agent.invoke-path", "socket": "agent.ws-path"}
         return {
             "agents": [
-                {
-                    "id": agent,
-                    "path": pattern.replace("{agentRuntimeArn}", quote(runtimes.arn(agent.rpartition("-")[0]), safe=""))
-                    + f"?qualifier={facts.text('agent.qualifier')}",
-                }
-                for agent in runtimes
+                {"id": agent, **{name: self._path(fact, agent) for name, fact in paths.items()}}
+                for agent in self._agents.runtimes
             ],
             "token": self._agents.token,
         }
+
+    def _path(self, fact: str, agent: str) -> str:
+        arn = self._agents.runtimes.arn(agent.rpartition("-")[0])
+        bare = facts.text(fact).replace("{agentRuntimeArn}", quote(arn, safe=""))
+        return f"{bare}?qualifier={facts.text('agent.qualifier')}"
 
 
 async def _say(exchange: Exchange, status: int, text: bytes) -> None:

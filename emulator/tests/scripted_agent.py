@@ -5,6 +5,7 @@ Its events are those of the agent of this repository. There is no speech contain
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import time
@@ -15,7 +16,8 @@ import boto3
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 PCM = b"\x01\x00" * 2400  # 0.1 s
 
@@ -70,8 +72,21 @@ async def _invoke(request: Request) -> StreamingResponse:
     return StreamingResponse(frames(), media_type="text/event-stream")
 
 
+async def _talk(websocket: WebSocket) -> None:
+    await websocket.accept()
+    async for event in _events(await websocket.receive_json()):
+        if event["type"] == "audio_chunk":
+            await websocket.send_bytes(base64.b64decode(event["data"]))
+        else:
+            await websocket.send_text(json.dumps(event, ensure_ascii=False))
+    with contextlib.suppress(WebSocketDisconnect):
+        await websocket.receive()
+
+
 async def _ping(_: Request) -> JSONResponse:
     return JSONResponse({"status": "Healthy", "time_of_last_update": 0})
 
 
-app = Starlette(routes=[Route("/invocations", _invoke, methods=["POST"]), Route("/ping", _ping)])
+app = Starlette(
+    routes=[Route("/invocations", _invoke, methods=["POST"]), WebSocketRoute("/ws", _talk), Route("/ping", _ping)]
+)

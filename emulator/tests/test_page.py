@@ -75,6 +75,7 @@ async def test_the_page_knows_the_agent_and_has_a_token(base: str) -> None:
         "/runtimes/arn%3Aaws%3Abedrock-agentcore%3Aus-west-2%3A000000000000%3Aruntime%2Fvoice-emulator01/invocations"
         "?qualifier=DEFAULT"
     )
+    assert agent["socket"] == agent["path"].replace("/invocations", "/ws")
     assert len(configuration["token"]) >= 32
 
 

@@ -36,7 +36,7 @@ async def page(tmp_path: Path, cut: int = 0) -> AsyncIterator[Tab]:
 
 
 async def column(tab: Tab, mode: str) -> dict[str, str]:
-    names = ("first", "heard", "written", "text", "error")
+    names = ("first", "heard", "written", "received", "text", "error")
     script = ", ".join(f"{name}: document.querySelector('#{mode} .{name}').textContent" for name in names)
     fields: dict[str, str] = await tab.run(f"({{{script}}})")
     return fields
@@ -63,6 +63,23 @@ async def test_text_and_audio_arrive_in_both_modes(cut: int, tmp_path: Path) -> 
 
 def milliseconds(shown: str) -> int:
     return int(shown.removesuffix(" ms"))
+
+
+async def test_over_the_websocket_audio_is_not_in_base64(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        columns = {}
+        for transport in ("sse", "ws"):
+            await tab.run(f"document.querySelector('select').value = '{transport}'")
+            await press(tab, "batch")
+            await tab.until("document.querySelector('#batch.complete, #batch.failed')")
+            columns[transport] = await column(tab, "batch")
+    for each in columns.values():
+        assert (each["error"], each["text"]) == ("", TEXT)
+        assert milliseconds(each["first"]) >= milliseconds(each["written"])
+        assert each["heard"].endswith(" ms")
+    sizes = {name: int(each["received"].removesuffix(" kB")) for name, each in columns.items()}
+    audio = 3 * 4.8  # kB
+    assert sizes["ws"] < audio * 4 / 3 < sizes["sse"]
 
 
 async def test_an_error_of_the_agent_is_shown_and_the_next_question_works(tmp_path: Path) -> None:

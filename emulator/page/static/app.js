@@ -1,7 +1,7 @@
 // The page: one prompt, two columns, what happens when.
 
-import { ask } from "./agent.js";
-import { PcmDecoder, fromBase64 } from "./pcm.js";
+import { ask, talk } from "./agent.js";
+import { PcmDecoder } from "./pcm.js";
 import { Player } from "./player.js";
 
 const form = document.querySelector("form");
@@ -24,14 +24,14 @@ function milliseconds(value) {
 }
 
 /** Asks in one mode; resolves when its audio was played. */
-async function run(mode, prompt, signal) {
+async function run(mode, prompt, call, signal) {
   const column = document.querySelector(`#${mode}`);
   const log = column.querySelector("ol");
   const decoder = new PcmDecoder();
   const times = {};
   column.classList.remove("failed", "complete");
   log.replaceChildren();
-  for (const name of ["first", "heard", "written", "text", "error"]) show(mode, name, "");
+  for (const name of ["first", "heard", "written", "received", "text", "error"]) show(mode, name, "");
   let gaps = 0;
   let begun = performance.now();
   await player.open();
@@ -50,9 +50,10 @@ async function run(mode, prompt, signal) {
     const [agent] = configuration.agents;
     let text = "";
     let chunks = 0;
-    for await (const event of ask({ ...agent, token: configuration.token }, { prompt, mode }, signal)) {
+    for await (const event of call({ ...agent, token: configuration.token }, { prompt, mode }, signal)) {
       if (event.type === "agent_start") begun = event.arrived;
       const at = event.arrived - begun;
+      show(mode, "received", `${Math.round(event.received / 1000)} kB`);
       const delta = event.type === "text" || event.type === "text_delta";
       if (delta) {
         text += event.text ?? "";
@@ -61,7 +62,7 @@ async function run(mode, prompt, signal) {
         chunks += 1;
         times.first ??= at;
         show(mode, "first", milliseconds(times.first));
-        player.play(decoder.feed(fromBase64(event.data ?? event.audio)));
+        player.play(decoder.feed(event.pcm));
       } else if (event.type === "text_done") {
         times.written = at;
         show(mode, "written", milliseconds(at));
@@ -93,10 +94,11 @@ form.addEventListener("submit", async (event) => {
   running = new AbortController();
   const { signal } = running;
   const prompt = form.elements.prompt.value;
+  const call = form.elements.transport.value === "ws" ? talk : ask;
   form.classList.add("running");
   // one after the other: at once they would take each other's time, and speak at once
   for (const each of mode === "both" ? ["bidi", "batch"] : [mode]) {
-    if (!signal.aborted) await run(each, prompt, signal);
+    if (!signal.aborted) await run(each, prompt, call, signal);
   }
   if (!signal.aborted) form.classList.remove("running");
 });
