@@ -13,7 +13,7 @@ from emulator.controlplane.startup import Lifecycle
 from emulator.tests.clients.environment import ROOT, python_environment
 
 IMAGE = "000000000000.dkr.ecr.us-west-2.amazonaws.com/model:1"
-QUICK = Lifecycle(startup_limit=20, starting_interval=0.05, running_interval=0.05, stop_grace=0.5)
+QUICK = Lifecycle(startup_limit=60, starting_interval=0.05, running_interval=0.05, stop_grace=0.5)
 
 
 class Cli:
