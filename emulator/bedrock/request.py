@@ -61,7 +61,7 @@ class Conversation:
             raise error("ValidationException", facts.text("bedrock.model-id-text"))
         try:
             raw = json.loads(body)
-        except ValueError as wrong:
+        except (ValueError, RecursionError) as wrong:
             raise RequestError(400, "SerializationException", f"The body is no JSON: {wrong}.") from None
         messages = raw.get("messages") if isinstance(raw, dict) else None
         if not isinstance(messages, list) or not messages or not all(map(_is_message, messages)):
@@ -70,9 +70,14 @@ class Conversation:
                 "messages must be a list of one object or more with 'role' (user or assistant) and 'content' (a list).",
             )
         prompt, rounds = _last_prompt(messages)
-        tools = ((raw.get("toolConfig") or {}).get("tools")) or []
-        names = tuple(tool["toolSpec"]["name"] for tool in tools if "toolSpec" in tool)
-        return cls(model, prompt, rounds, max(1, len(body) // 4), names)
+        return cls(model, prompt, rounds, max(1, len(body) // 4), _tools(raw.get("toolConfig") or {}))
+
+
+def _tools(config: Any) -> tuple[str, ...]:
+    try:
+        return tuple(str(tool["toolSpec"]["name"]) for tool in config.get("tools", ()) if "toolSpec" in tool)
+    except (AttributeError, KeyError, TypeError):
+        raise error("ValidationException", "toolConfig.tools must be a list of objects with toolSpec.name.") from None
 
 
 def _is_message(message: Any) -> bool:

@@ -184,9 +184,18 @@ def test_a_body_without_messages_is_a_validation_error(body: object) -> None:
     assert (caught.value.status, caught.value.type) == (400, "ValidationException")
 
 
+@pytest.mark.parametrize("config", [{"tools": 3}, {"tools": [3]}, {"tools": [{"toolSpec": {}}]}, "x"])
+def test_tools_that_are_none_are_a_validation_error(config: object) -> None:
+    with pytest.raises(RequestError, match=r"toolSpec\.name") as caught:
+        parse({"messages": [said("user", text="x")], "toolConfig": config})
+    assert caught.value.type == "ValidationException"
+
+
 def test_a_body_that_is_no_json_and_a_model_that_is_none() -> None:
     with pytest.raises(RequestError, match="no JSON"):
         Conversation.parse(Operation.CONVERSE, "POST", "/model/a/converse", b"{")
+    with pytest.raises(RequestError, match="no JSON"):
+        Conversation.parse(Operation.CONVERSE, "POST", "/model/a/converse", b"[" * 100_000)
     with pytest.raises(RequestError, match="The provided model identifier is invalid"):
         parse({"messages": [said("user", text="x")]}, "/model/no%20model/converse-stream")
     with pytest.raises(RequestError, match="this operation is POST"):
