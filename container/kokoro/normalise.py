@@ -5,6 +5,8 @@
 import re
 import unicodedata
 
+from container.kokoro.written import written_out
+
 _MONTHS = [
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -38,6 +40,7 @@ def normalise(text: str) -> str:
     text = text.translate(_PUNCTUATION)
     text = _ISO_DATE.sub(lambda m: f"{_MONTHS[int(m[2]) - 1]} {int(m[3])}, {m[1]}", text)
     text = _MONEY.sub(lambda m: f"{m[2]} {_MAGNITUDES[m[3].lower()]} {_CURRENCIES[m[1]]}", text)
+    text = written_out(text)
     text = digits_apart(text)
     text = _DEGREES.sub(lambda m: f" degrees {'Celsius' if m[1] == 'C' else 'Fahrenheit'}", text)
     return text if text.isascii() else "".join(map(_romanise, text.translate(_LETTERS)))

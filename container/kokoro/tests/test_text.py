@@ -10,6 +10,7 @@ from container.kokoro.normalise import normalise, unreadable
 from container.kokoro.spelling import pronounceable, spell
 from container.kokoro.splitting import MAX_CHARS, halves, joint_s, pieces, sentences
 from container.kokoro.vocabulary import is_speech, keep_known, symbols, tokens
+from container.kokoro.written import written_out
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,47 @@ def test_halves(text: str, expected: tuple[str, str]) -> None:
 )
 def test_normalise(text: str, expected: str) -> None:
     assert normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10-20 people", "10 to 20 people"),
+        ("1990–1999", "1990 to 1999"),
+        ("call 555-1234.", "call 5 5 5, 1 2 3 4."),
+        ("+1 (555) 010-9999", "plus 1, 5 5 5, 0 1 0, 9 9 9 9"),
+        ("see https://example.com/a-b?c=1.", "see example dot com slash a dash b."),
+        ("www.example.org is up", "www dot example dot org is up"),
+        ("mail bob.lee@example.com", "mail bob dot lee at example dot com"),
+        ("on 12/25/2024", "on December 25, 2024"),
+        ("on 25/12/2024", "on December 25, 2024"),
+        ("1/2 cup, 3/4 cup, 24/7, 9/11", "1 half cup, 3 quarters cup, 24/7, 9/11"),
+        ("5kg at 10 km/h", "5 kilograms at 10 kilometers per hour"),
+        ("1 ft and 3 ft", "1 foot and 3 feet"),
+        ("1.5M users and 2B more", "1.5 million users and 2 billion more"),
+        ("v2.0.1 now", "v2.0.1 now"),
+        ("2.0.1 now", "2 point 0 point 1 now"),
+        ("5'10\" tall", "5 foot 10 tall"),
+        ("C# and C++", "C sharp and C++"),
+        ("2 + 2 = 4 and 5 > 3", "2 + 2 equals 4 and 5 is greater than 3"),
+        ("Jan. 5", "January 5"),
+        ("on Main St. today", "on Main Street today"),
+        ("St. Paul vs. Ohio, e.g.", "St. Paul versus Ohio, for example"),
+        ("It is 3.14 or 1,000,000.", "It is 3.14 or 1,000,000."),
+        ("COVID-19, A-1, 5-year, in 3 in", "COVID-19, A-1, 5-year, in 3 in"),
+    ],
+)
+def test_written_out(text: str, expected: str) -> None:
+    assert written_out(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 240, "1." * 120, "a@" * 120, "https://" * 30, "1/" * 120, "(555)" * 48, "www." * 60]
+)
+def test_writing_out_takes_no_time(text: str) -> None:
+    begun = time.process_time()
+    written_out(text)
+    assert time.process_time() - begun < 0.1
 
 
 def test_foreign_letters_are_spelled_by_their_names() -> None:

@@ -1,0 +1,121 @@
+"""English as it is written out: ranges, telephone numbers, addresses, dates, units, fractions, signs, abbreviations."""
+
+# ruff: noqa: RUF001  # signs look like others, and are meant
+
+import re
+from collections.abc import Callable
+
+_MONTHS = {
+    name[:3]: name
+    for name in ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+                 "November", "December")
+}  # fmt: skip
+_UNITS = {
+    "kg": "kilogram", "g": "gram", "mg": "milligram", "km": "kilometer", "cm": "centimeter", "mm": "millimeter",
+    "lb": "pound", "lbs": "pound", "oz": "ounce", "ft": "foot", "mi": "mile", "yd": "yard", "ml": "milliliter",
+    "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte", "ghz": "gigahertz", "mhz": "megahertz",
+    "khz": "kilohertz", "hz": "hertz", "kw": "kilowatt", "kwh": "kilowatt hour", "ms": "millisecond", "min": "minute",
+    "hrs": "hour", "hr": "hour", "sec": "second",
+}  # fmt: skip
+_RATES = {
+    "km/h": "kilometers per hour",
+    "kph": "kilometers per hour",
+    "mph": "miles per hour",
+    "m/s": "meters per second",
+}
+_AMOUNT = r"\d[\d,]{0,12}(?:\.\d{1,6})?"
+_PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 8: "eighth", 10: "tenth"}
+_SHORT = {
+    "approx.": "approximately", "vs.": "versus", "dept.": "department", "govt.": "government", "w/": "with",
+    "w/o": "without", "e.g.": "for example", "i.e.": "that is", "etc.": "et cetera", "Ave.": "Avenue",
+    "Blvd.": "Boulevard", "Rd.": "Road",
+}  # fmt: skip
+_OPERATORS = {"=": "equals", "<": "is less than", ">": "is greater than", "≤": "is at most", "≥": "is at least",
+              "×": "times", "÷": "divided by", "≈": "is about", "±": "plus or minus"}  # fmt: skip
+
+
+def _digits(text: str) -> str:
+    return " ".join(re.sub(r"\D", "", text))
+
+
+def _phone(match: re.Match[str]) -> str:
+    plus = "plus " if match[0].startswith("+") else ""
+    return plus + ", ".join(_digits(group) for group in re.findall(r"\d+", match[0]))
+
+
+def _site(match: re.Match[str]) -> str:
+    name, path = match["host"], (match["path"] or "").rstrip("/")
+    stop = match["stop"] or ""
+    return name.replace(".", " dot ") + path.replace("/", " slash ").replace("-", " dash ").replace(".", " dot ") + stop
+
+
+def _date(match: re.Match[str]) -> str:
+    month, day = int(match[1]), int(match[2])
+    if month > len(_MONTHS):
+        month, day = day, month
+    if not (1 <= month <= len(_MONTHS) and 1 <= day <= 31):  # days of a month
+        return match[0]
+    return f"{list(_MONTHS.values())[month - 1]} {day}, {match[3]}"
+
+
+def _unit(match: re.Match[str]) -> str:
+    unit = match[2].lower()
+    if rate := _RATES.get(unit):
+        return f"{match[1]} {rate}"
+    name = _UNITS[unit]
+    if match[1] == "1" or name.endswith("hertz"):
+        return f"{match[1]} {name}"
+    return f"{match[1]} {'feet' if name == 'foot' else name + 's'}"
+
+
+def _fraction(match: re.Match[str]) -> str:
+    above, below = int(match[1]), int(match[2])
+    if below not in _PARTS or not 0 < above < below:
+        return match[0]
+    name = _PARTS[below]
+    return f"{above} {name}" if above == 1 else f"{above} {'halves' if below == 2 else name + 's'}"
+
+
+def _or(names: object) -> str:
+    return "|".join(sorted(map(re.escape, names), key=len, reverse=True))  # type: ignore[call-overload]
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(r"(?<![\w@.])(?P<name>[\w.+-]{1,64})@(?P<host>[\w-]{1,63}(?:\.[\w-]{2,63}){1,4})"),
+        lambda m: f"{m['name']} at {m['host']}".replace(".", " dot "),
+    ),
+    (
+        re.compile(
+            r"(?:https?://|(?=www\.))(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,5})(?::\d{1,5})?"
+            r"(?P<path>(?:/[\w.~%-]{0,100}){0,9})(?:[?#][^\s,;!)]{0,300}?)?(?P<stop>[.,;:!?)]{0,3})(?=\s|$)"
+        ),
+        _site,
+    ),
+    (re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])"), _date),
+    (
+        re.compile(r"(?<![\w.])(?:\+\d{1,3}[ -])?(?:\(\d{3}\) ?|\d{3}[-. ])?\d{3}[-.]\d{4}(?![\w-])"),
+        _phone,
+    ),
+    (re.compile(r"\b(\d{1,4}(?:\.\d{1,4}){2,4})\b(?!\.\d)"), lambda m: m[1].replace(".", " point ")),
+    (re.compile(r"(?<![\w/.])(\d{1,2})/(\d{1,2})(?![\w/]|\.\d)"), _fraction),
+    (re.compile(rf"(?<![\w.])({_AMOUNT}) ?({_or([*_UNITS, *_RATES])})\b(?!/)", re.IGNORECASE), _unit),
+    (re.compile(r"(?<![\w.$])(\d{1,4}(?:\.\d{1,3})?) ?(M|mn|B|bn)\b(?=\s+[a-z]|[.,!?]|$)"),
+     lambda m: f"{m[1]} {'million' if m[2][0] in 'Mm' else 'billion'}"),
+    (re.compile(r"(?<![\d.,-])(\d{1,6}(?:\.\d{1,3})?)\s?[-–]\s?(\d{1,6}(?:\.\d{1,3})?)(?![\d-]|[.,]\d)"),
+     lambda m: f"{m[1]} to {m[2]}"),
+    (re.compile(r"(?<![\w'])(\d)'\s?(\d{1,2})(?:\"|”|'')(?!\w)"), lambda m: f"{m[1]} foot {m[2]}"),
+    (re.compile(r"\b([CFGA])#(?!\w)"), lambda m: f"{m[1]} sharp"),
+    (re.compile(r"§\s?(?=\d)"), lambda _: "section "),
+    (re.compile(rf"(?<=[\w)])\s+([{''.join(_OPERATORS)}])\s+(?=[\w(-])"), lambda m: f" {_OPERATORS[m[1]]} "),
+    (re.compile(rf"\b({'|'.join(_MONTHS)}|Sept)\.\s+(?=\d)"), lambda m: f"{_MONTHS[m[1][:3]]} "),
+    (re.compile(r"(?<=[A-Z][a-z] )St\.|(?<=[a-z] )St\.(?=\s|$|,)"), lambda _: "Street"),
+    (re.compile(rf"(?<![\w.])({_or(_SHORT)})(?!\w)"), lambda m: _SHORT[m[1]]),
+)  # fmt: skip
+
+
+def written_out(text: str) -> str:
+    """Return `text` as it is read; what no rule knows stays."""
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    return text
