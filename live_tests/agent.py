@@ -32,6 +32,7 @@ class Turn:
 
     mode: Mode
     first_text: float | None = None
+    first_sentence: float | None = None
     first_audio: float | None = None
     text_done: float | None = None
     done: float | None = None
@@ -41,11 +42,22 @@ class Turn:
     events: list[str] = field(default_factory=list)
 
     @property
-    def early(self) -> bool:
+    def overlaps(self) -> bool:
+        """Whether the first sentence was given to the voice while the text was still being written.
+
+        It is the order of the agent's own events, however slow the voice is.
+        """
+        return self.first_sentence is not None and self._before_text_done("sentence")
+
+    @property
+    def heard_early(self) -> bool:
         """Whether audio came before the text was finished, on the agent's own clock where it has one."""
         if self.first_audio_agent is not None and self.text_done_agent is not None:
             return self.first_audio_agent < self.text_done_agent
-        return self.first_audio is not None and (self.text_done is None or self.first_audio < self.text_done)
+        return self.first_audio is not None and self._before_text_done("audio_chunk")
+
+    def _before_text_done(self, kind: str) -> bool:
+        return kind in self.events and "text_done" not in self.events[: self.events.index(kind)]
 
 
 def invoke(client: Any, runtime: str, prompt: str, mode: Mode) -> Iterator[bytes]:
@@ -110,6 +122,8 @@ def _take(turn: Turn, event: dict[str, Any], at: float) -> None:
         turn.events.append(str(kind))
     if kind == "text" and turn.first_text is None:
         turn.first_text = at
+    elif kind == "sentence" and turn.first_sentence is None:
+        turn.first_sentence = at
     elif kind == "audio_chunk":
         turn.chunks += 1
         if turn.first_audio is None:
@@ -138,5 +152,7 @@ def compare(bidi: Sequence[Turn], batch: Sequence[Turn]) -> list[str]:
         )
     factor = median(batch, "first_audio") / max(median(bidi, "first_audio"), 1e-9)
     local, deployed = REFERENCE_RATIOS
+    early = sum(turn.heard_early for turn in bidi)
+    lines.append(f"in {early} of {len(bidi)} turns in bidi mode audio came before the text was finished")
     lines.append(f"bidi is heard {factor:.2f} times earlier (published: {local} locally, {deployed} deployed)")
     return lines

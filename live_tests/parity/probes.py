@@ -209,11 +209,10 @@ async def _first_part_kept(bench: Bench, ledger: Ledger) -> None:
 
 
 async def _two_at_once(bench: Bench, ledger: Ledger) -> None:
-    member = bench.profile.id_member
     async with bench.client(), bench.connect() as left, bench.connect() as right:
         one, two = await asyncio.gather(left.ask("left"), right.ask("right"))
     bodies = [control.body for answer in (one, two) for control in answer.controls]
-    ids = [body.get(member) for body in bodies if isinstance(body, dict) and member]
+    ids = [bench.profile.id_of(body) for body in bodies]
     strays = [found for found in ids if found not in ("left", "right", None)]
     holds = one.complete and two.complete and not strays
     ledger.judge("wire.one-to-one", f"two sessions at once: {one.describe()}; {two.describe()}", holds=holds)

@@ -80,19 +80,30 @@ def test_a_turn_is_timed_from_agent_start() -> None:
     assert bidi.first_audio == pytest.approx(500)
     assert bidi.first_audio_agent == 500
     assert bidi.chunks == batch.chunks == 2
-    assert bidi.early
+    assert bidi.overlaps
+    assert bidi.heard_early
     # agent_start, six texts, text_done, sentence, audio_chunk
     assert batch.text_done == pytest.approx(700)
     assert batch.first_audio == pytest.approx(900)
-    assert not batch.early
+    assert not batch.overlaps
+    assert not batch.heard_early
     lines = compare([bidi] * 3, [batch] * 3)
+    assert "in 3 of 3 turns in bidi mode audio came before the text was finished" in lines
     assert "bidi is heard 1.80 times earlier (published: 2.4 locally, 3.5 deployed)" in lines
 
 
 def test_whether_audio_was_early_is_the_agent_s_own_clock() -> None:
     # all of it arrives at once: on the caller's clock nothing is early
     body = b"".join(frame(event | {"t_ms": 100 * number}) for number, event in enumerate(events("bidi")))
-    assert take_turn(iter([body]), "bidi").early
+    assert take_turn(iter([body]), "bidi").heard_early
+
+
+def test_a_slow_voice_is_no_batch() -> None:
+    sent = ("agent_start", "text", "sentence", "text", "text_done", "audio_chunk", "sentence_end", "done")
+    body = b"".join(frame({"type": kind, "t_ms": number, "seq": number}) for number, kind in enumerate(sent))
+    slow = take_turn(iter([body]), "bidi")
+    assert slow.overlaps
+    assert not slow.heard_early
 
 
 @pytest.mark.parametrize(
