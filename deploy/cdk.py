@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy import node
+from deploy import node, target
 from deploy.errors import DeployError
 
 __all__ = ["LOWEST", "VERSION", "check_version", "command", "run"]
@@ -98,7 +98,7 @@ def _install(folder: Path) -> None:
         draft.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
             [*line, "--prefix", str(draft), f"aws-cdk@{VERSION}"],
-            env=environment | {"npm_config_update_notifier": "false"},
+            env=environment | target.PROXIES | {"npm_config_update_notifier": "false"},
             capture_output=True,
             text=True,
             check=False,

@@ -30,7 +30,8 @@ class Cloud:
             DeployError: no region or no credentials, or AWS does not take them.
         """
         import boto3  # noqa: PLC0415  # slow
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415
+        from botocore.exceptions import ConnectionError as NoConnectionError  # noqa: PLC0415
 
         rehearsal = target.prepare(os.environ)
         if rehearsal:
@@ -49,6 +50,9 @@ class Cloud:
                     "for AWS, or set AWS_ENDPOINT_URL to the emulator for a rehearsal."
                 )
             cloud.account = sts.get_caller_identity()["Account"]
+        except (HTTPClientError, NoConnectionError) as error:
+            advice = "Is the emulator running?" if rehearsal else "Is there a proxy or a firewall in between?"
+            raise DeployError(f"{error}. {advice}") from None
         except (BotoCoreError, ClientError) as error:
             raise DeployError(
                 f"AWS does not know you: {error}. Sign in ('aws sso login', 'aws configure'), set AWS_PROFILE, or set "

@@ -71,6 +71,8 @@ class EndpointStack(Stack):
             "Endpoint",
             endpoint_name=settings.endpoint_name,
             endpoint_config_name=config.attr_endpoint_config_name,
+            # an update must not take back what scaling has added
+            retain_all_variant_properties=True if settings.max_instances else None,
             tags=[CfnTag(key="stack", value=ENDPOINT_STACK)],
         )
         name = endpoint.attr_endpoint_name

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from deploy.errors import DeployError
 
-__all__ = ["NODE_GUARD", "guard", "is_rehearsal", "prepare", "stay_at_home"]
+__all__ = ["NODE_GUARD", "PROXIES", "guard", "is_rehearsal", "prepare", "stay_at_home"]
 
 NODE_GUARD = Path(__file__).with_name("stay_at_home.cjs")
 _GENERAL = "AWS_ENDPOINT_URL"
@@ -28,13 +28,10 @@ _STRIPPED = (
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
 )
+_PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+PROXIES: dict[str, str] = {}
+"""What a rehearsal has taken out of the environment, and npm needs to fetch cdk."""
 
 
 def is_rehearsal(environment: MutableMapping[str, str]) -> bool:
@@ -77,6 +74,7 @@ def prepare(environment: MutableMapping[str, str]) -> bool:
         return False
     for name in _STRIPPED:
         environment.pop(name, None)
+    PROXIES.update({name: environment.pop(name) for name in _PROXY_NAMES if name in environment})
     from emulator import credentials  # noqa: PLC0415  # the emulator is there in a rehearsal only
 
     environment.update(

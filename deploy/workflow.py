@@ -131,6 +131,9 @@ class Deployment:
             raise DeployError(
                 f"The stack {AGENT_STACK} uses this endpoint: 'agent-infra destroy' first, then 'speech-infra destroy'."
             )
+        stack = stacks.find(self.cloud, ENDPOINT_STACK)
+        if stack is not None and "EndpointName" in stack.outputs:  # so that its logs are found afterwards
+            self.settings = self.settings.changed(endpoint_name=stack.outputs["EndpointName"])
         self._destroy("speech", ENDPOINT_STACK)
 
     # agent

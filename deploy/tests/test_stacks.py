@@ -138,6 +138,8 @@ def test_no_measurement_no_alarm_and_no_scaling(endpoint: Template, plain_endpoi
     assert not of(plain_endpoint, "AWS::ApplicationAutoScaling::ScalableTarget")
     target = only(endpoint, "AWS::ApplicationAutoScaling::ScalableTarget")["Properties"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (1, 3)
+    assert only(endpoint, "AWS::SageMaker::Endpoint")["Properties"]["RetainAllVariantProperties"] is True
+    assert "RetainAllVariantProperties" not in only(plain_endpoint, "AWS::SageMaker::Endpoint")["Properties"]
     assert len(of(plain_endpoint, "AWS::CloudWatch::Dashboard")) == 1
 
 

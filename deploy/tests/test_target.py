@@ -41,7 +41,8 @@ def test_nothing_in_between(environment: dict[str, str], told: str) -> None:
         target.prepare(environment)
 
 
-def test_whatever_leads_to_an_account_is_stripped() -> None:
+def test_whatever_leads_to_an_account_is_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "PROXIES", {})
     environment = {
         "AWS_ENDPOINT_URL": LOCAL,
         "AWS_PROFILE": "production",
@@ -55,6 +56,7 @@ def test_whatever_leads_to_an_account_is_stripped() -> None:
     target.prepare(environment)
     assert environment["AWS_ACCESS_KEY_ID"] == "AKIDEXAMPLE"
     assert environment["AWS_SHARED_CREDENTIALS_FILE"] == environment["AWS_CONFIG_FILE"] == os.devnull
+    assert target.PROXIES["HTTPS_PROXY"] == "http://proxy:1"  # npm needs it to fetch cdk
     kept = {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "HTTPS_PROXY"}
     assert not kept & environment.keys()
     assert environment["PATH"] == "/bin"
