@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from contract_tests.client import Ended, Failed, Part, Silence
-from contract_tests.mark import AnyReplyMark, JsonMark, SilenceMark
+from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
 from contract_tests.profile import Profile
 
 __all__ = ["Answer", "Control", "Reader", "json_object"]
@@ -124,7 +124,7 @@ class Reader:
         body = self._whole(part)
         if body is not None:
             self._flush()
-            self._control(body, part, "whole", 1)
+            self._control(body, part, "whole", 1, part.data.decode("utf-8", "replace"))
         elif self._is_speech_protocol and not self._split(part) and not self._glued(part):
             self._text_or_audio(part)
 
@@ -142,18 +142,21 @@ class Reader:
             self._answer.audio.append(part.data)
             return None
 
-    def _role(self, body: object) -> Role:
+    def _role(self, body: object, text: str = "") -> Role:
+        """Return what a control message is. ``text``: the same, unparsed, for marks that are regular expressions."""
         profile, request_id = self._profile, self._answer.request_id
-        if profile.error is not None and profile.error.matches(body, request_id):
-            return "error"
-        if profile.end.matches(body, request_id):
-            return "end"
-        if profile.start is not None and profile.start.matches(body, request_id):
-            return "start"
+        marks: tuple[tuple[Role, Mark | None], ...] = (
+            ("error", profile.error),
+            ("end", profile.end),
+            ("start", profile.start),
+        )
+        for role, mark in marks:
+            if mark is not None and mark.matches(text if isinstance(mark, TextMark) else body, request_id):
+                return role
         return "other"
 
-    def _control(self, body: object, part: Part, how: How, parts: int) -> None:
-        role = self._role(body)
+    def _control(self, body: object, part: Part, how: How, parts: int, text: str = "") -> None:
+        role = self._role(body, text)
         self._answer.order.append(role)
         self._answer.controls.append(Control(role, body, part.at, part.data_type, how, parts))
         if role == "end":

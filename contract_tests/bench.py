@@ -31,6 +31,8 @@ class Baseline:
     data_type: str | None
     seconds: float
     longest_gap: float
+    tail: float = 0.0
+    """Seconds for which the answer went on behind its first part, where the profile takes that one for all of it."""
 
 
 @dataclass
@@ -103,6 +105,7 @@ class Bench:
             self._quickest_open = min(self._quickest_open, session.opened)
         kind = self.baseline.data_type if self.baseline else "UTF8"
         conversation = self._last = Conversation(session, self.profile, self.patience, kind)
+        conversation.tail = self.baseline.tail if self.baseline else 0.0
         self.sessions.append(conversation)
         try:
             yield conversation

@@ -20,6 +20,8 @@ class Conversation:
         self.patience = patience
         self.data_type = data_type
         self._reader: Reader | None = None
+        self.tail = 0.0
+        """Seconds for which an answer may go on behind its first part, where that one counts as all of it."""
         self.answers: list[Answer] = []
         """All answers that were waited for, in order."""
 
@@ -31,9 +33,24 @@ class Conversation:
 
     async def request(self, request_id: str, text: str | None = None, voice: str | None = None) -> Answer:
         """Send a good request; returns the answer that is still empty, for :meth:`hear`."""
-        payload = self.profile.request.render(request_id, text, voice)
-        await self.send(payload.encode(), self.data_type, payload)
+        if self.tail and self.answers:
+            await self.drain(self.tail)
+        rule = self.profile.request
+        payload = rule.render(request_id, text, voice)
+        if rule.is_audio:
+            pcm = rule.pcm(text)
+            size = rule.sample_rate // 10 * 2
+            for begin in range(0, len(pcm), size):
+                await self.send(pcm[begin : begin + size], "BINARY", f"audio, of {payload}")
+        else:
+            await self.send(payload.encode(), self.data_type, payload)
+        await self.follow_up(request_id)
         return self.expect(request_id)
+
+    async def follow_up(self, request_id: str) -> None:
+        """Send what the protocol wants behind a request."""
+        for message in self.profile.request.follow_ups(request_id):
+            await self.send(message.encode(), "UTF8" if self.profile.request.is_audio else self.data_type, message)
 
     def expect(self, request_id: str) -> Answer:
         """Return an empty answer that begins now."""
@@ -48,10 +65,8 @@ class Conversation:
     async def ask_again(self, request_id: str) -> Answer:
         """Send a good request after bad messages: late errors that name another request are not its answer."""
         answer = await self.ask(request_id)
-        member = self.profile.id_member
-        while answer.outcome == "error" and answer.error is not None and member is not None:
-            body = answer.error.body
-            if not isinstance(body, dict) or body.get(member, request_id) == request_id:
+        while answer.outcome == "error" and answer.error is not None:
+            if self.profile.id_of(answer.error.body, request_id) == request_id:
                 break
             answer = await self.hear(self.expect(request_id))
         return answer

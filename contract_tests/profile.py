@@ -1,7 +1,9 @@
 """Profiles: how to make a good request for a container, and how its answers are recognised."""
 
+import array
 import difflib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -28,6 +30,7 @@ _DEFAULT_SENTENCES = ("Hello there.", "How are you today?", "This is the third s
 _DEFAULT_BAD_MESSAGES = ("not json", "{}", '{"type": "Reset"}')
 _DEFAULT_REPLY_TIMEOUT_S = 5.0
 _PLACEHOLDERS = ("id", "text", "voice")
+_SECONDS_PER_CHARACTER = 0.05
 # brackets, quotes and a backslash: what breaks a request whose values are not escaped
 _AWKWARD = 'a "quoted" \\ text {text} with { braces }'
 
@@ -43,9 +46,32 @@ class RequestTemplate:
     format: str
     sentences: tuple[str, ...]
     voices: tuple[str, ...]
+    then: tuple[str, ...] = ()
+    """Messages that go right behind it, for protocols that say in a second one that the request is whole."""
+    sample_rate: int = 0
+    """Where the request itself is audio (format ``pcm16``): samples per second; else 0."""
+
+    @property
+    def is_audio(self) -> bool:
+        """Whether the request is audio in BINARY frames, and not a text."""
+        return self.format == "pcm16"
+
+    def pcm(self, text: str | None = None) -> bytes:
+        """Return audio as long as it takes to say ``text``: a tone that rises and falls about four times a second."""
+        seconds = len(self.sentences[0] if text is None else text) * _SECONDS_PER_CHARACTER
+        count = round(seconds * self.sample_rate)
+        steps = (2 * math.pi * number / self.sample_rate for number in range(count))
+        wave = (6000 * math.sin(200 * step) * (1 + math.sin(4 * step)) for step in steps)
+        return array.array("h", map(int, wave)).tobytes()
+
+    def follow_ups(self, request_id: str) -> list[str]:
+        """Return the messages that go behind the request ``request_id``."""
+        return [message.replace("{id}", json.dumps(request_id)[1:-1]) for message in self.then]
 
     def render(self, request_id: str, text: str | None = None, voice: str | None = None) -> str:
-        """Return the request that asks for ``text`` (default: the first sentence)."""
+        """Return the request that asks for ``text`` (default: the first sentence); of audio, what it is."""
+        if self.is_audio:
+            return f"{len(self.pcm(text)):,} bytes of PCM16 at {self.sample_rate} Hz in BINARY frames"
         values = {
             "id": request_id,
             "text": self.sentences[0] if text is None else text,
@@ -142,13 +168,20 @@ class Profile:
 
     @property
     def id_member(self) -> str | None:
-        """The member of an answer that carries the request's id, None if the profile names none."""
-        for mark in (self.end, self.start, self.error):
-            if isinstance(mark, JsonMark):
-                for member, value in mark.members.items():
-                    if value == "{id}":
-                        return member
-        return None
+        """The member of an answer that carries the request's id (``a.b`` inside a), None if the profile names none."""
+        return ".".join(self._id_path) or None
+
+    @property
+    def _id_path(self) -> tuple[str, ...]:
+        marks = (mark for mark in (self.end, self.start, self.error) if isinstance(mark, JsonMark))
+        return next((mark.id_path for mark in marks if mark.id_path), ())
+
+    def id_of(self, body: object, default: object = None) -> object:
+        """Return the id of the request that a message is about, ``default`` where it names none."""
+        path = self._id_path
+        for key in path:
+            body = body.get(key, default) if isinstance(body, dict) else default
+        return body if path else default
 
 
 def builtin_profiles() -> list[str]:
@@ -211,17 +244,37 @@ def _profile(root: Table, name: str) -> Profile:
         audio=_audio(audio) if audio else None,
         parameters=_parameters(parameters, request_template) if parameters else {},
     )
+    _ids_are_sent(reply, profile)
     for table in (request, reply, bad, close, cancel, invocations, audio, parameters, root):
         if table is not None:
             table.done()
     return profile
 
 
+def _ids_are_sent(reply: Table, profile: Profile) -> None:
+    """Refuse a profile that waits for an id which no request carries."""
+    sent = "".join((profile.request.template, *profile.request.then))
+    if "{id}" in sent:
+        return
+    for key, mark in (("start", profile.start), ("end", profile.end), ("error", profile.error)):
+        waits = (isinstance(mark, JsonMark) and mark.id_path) or (
+            isinstance(mark, TextMark) and "{id}" in mark.pattern.pattern
+        )
+        if waits:
+            reply.fail(
+                key,
+                "names {id}, but request.template does not hold it: no answer could ever match.",
+                "Put {id} into the template, or take it out here.",
+            )
+
+
 def _request(table: Table) -> RequestTemplate:
-    template = table.required_text("template")
     form = table.text("format") or "json"
+    if form == "pcm16":
+        return _audio_request(table)
     if form not in {"json", "plain"}:
-        table.fail("format", f"is {form!r}, expected 'json' or 'plain'.")
+        table.fail("format", f"is {form!r}, expected 'json', 'plain' or 'pcm16' (the request is audio).")
+    template = table.required_text("template")
     if "{text}" not in template:
         table.fail("template", "does not hold {text}.", "That is where the sentence goes.")
     voices = table.texts("voices") or ()
@@ -229,11 +282,27 @@ def _request(table: Table) -> RequestTemplate:
         table.fail("voices", "is missing, but the template holds {voice}.", "List at least one voice.")
     if voices and "{voice}" not in template:
         table.fail("voices", "is given, but the template does not hold {voice}.")
-    sentences = table.texts("sentences") or _DEFAULT_SENTENCES
-    request = RequestTemplate(template, form, sentences, voices)
+    sentences = _sentences(table)
+    request = RequestTemplate(template, form, sentences, voices, table.texts("then") or ())
     if form == "json":
         _must_be_json(table, "template", request)
     return request
+
+
+def _audio_request(table: Table) -> RequestTemplate:
+    rate = table.integer("sample_rate")
+    if rate is None or not 8000 <= rate <= 48_000:
+        table.fail("sample_rate", f"is {rate!r}, expected samples per second, 8000 to 48000.")
+    return RequestTemplate("", "pcm16", _sentences(table), (), table.texts("then") or (), rate)
+
+
+def _sentences(table: Table) -> tuple[str, ...]:
+    given = table.texts("sentences")
+    if given is None:
+        return _DEFAULT_SENTENCES
+    if not given or not all(given):
+        table.fail("sentences", "is empty, or holds an empty text.", "List at least one sentence, or leave it out.")
+    return given
 
 
 def _must_be_json(table: Table, key: str, template: RequestTemplate) -> None:

@@ -145,9 +145,8 @@ def _size(answer: Answer) -> int:
 def _isolated(bench: Bench, sent: str, answer: Answer, solo: _Solo, *, stray: bool) -> Finding | None:
     """Judge whether the answer is whole, and nothing but the answer."""
     causes = ["A queue, a buffer or the model's state outlives its session, and the next session reads it."]
-    member = bench.profile.id_member
     bodies = [control.body for control in answer.controls]
-    foreign = [body for body in bodies if isinstance(body, dict) and body.get(member, answer.request_id) == "left"]
+    foreign = [body for body in bodies if bench.profile.id_of(body) == "left"]
     audio = bench.profile.audio
     if foreign:
         observed = f"the new session gets a message of the old request: {foreign[0]}"

@@ -7,6 +7,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed
 from contract_tests.conversation import Conversation
+from contract_tests.profile import Profile
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed
 
 __all__ = ["FragmentedUtf8"]
@@ -47,6 +48,10 @@ class FragmentedUtf8(Check):
     )
     facts = ("frag.run", "frag.reassembly", "frame.opaque")
 
+    def applies(self, profile: Profile) -> str | None:
+        """Only requests that are text."""
+        return f"the requests of profile {profile.name!r} are audio" if profile.request.is_audio else None
+
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a text in one piece, then for the same text in fragments, each time on a new session."""
         for text in _TEXTS:
@@ -83,6 +88,7 @@ async def _ask_in_pieces(conversation: Conversation, pieces: list[bytes], how: s
     for piece in pieces[:-1]:
         await session.send(piece, conversation.data_type, "PARTIAL")
     await session.send(pieces[-1], conversation.data_type, "COMPLETE")
+    await conversation.follow_up("pieces")
     return await conversation.hear(answer)
 
 

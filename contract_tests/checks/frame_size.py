@@ -82,6 +82,7 @@ class FrameSize(Check):
             payload = bench.profile.request.render("oversize").encode()
             what = f"{len(payload)} bytes of a good request, padded with blanks to {_OVERSIZE:,}"
             await conversation.send(payload.ljust(_OVERSIZE), conversation.data_type, what)
+            await conversation.follow_up("oversize")
             answer = await conversation.hear(conversation.expect("oversize"))
         log = bench.log(conversation)
         ping = await bench.ping()

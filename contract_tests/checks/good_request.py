@@ -6,7 +6,8 @@ from contract_tests.answer import Answer
 from contract_tests.bench import Baseline, Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.checks.control_frames import misnamed
-from contract_tests.client import Failed, Silence
+from contract_tests.client import Failed, Part, Silence
+from contract_tests.conversation import Conversation
 from contract_tests.likeness import any_reply, looks_like_error, shown
 from contract_tests.profile import Profile
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
@@ -16,6 +17,8 @@ __all__ = ["GoodRequest", "measure"]
 _OWN_TROUBLE = re.compile(
     r"\b(not|no|un)\s?(loaded|initiali[sz]ed|ready|available)|load|internal|CUDA|model\b", re.IGNORECASE
 )
+_TAIL_S = 0.3
+_LONGEST_TAIL_S = 10.0
 _DEFAULT_PATH = "invocations-bidirectional-stream"
 
 
@@ -33,7 +36,7 @@ class GoodRequest(Check):
         answer, log = await measure(bench)
         unjudged = not_applicable("not judged here")
         if bench.baseline is not None and any_reply(bench.profile):
-            return _any_reply(answer), unjudged, log
+            return _any_reply(answer, bench.baseline.tail), unjudged, log
         if bench.baseline is not None:
             return passed(f"answered: {answer.describe()}"), unjudged, log
         return _unanswered(bench.profile, answer), unjudged, log
@@ -47,17 +50,39 @@ async def measure(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
         async with bench.connect() as conversation:
             conversation.data_type = data_type
             answer = await conversation.ask("good")
+            tail = await _tail(conversation) if any_reply(bench.profile) and answer.complete else 0.0
         tries.append((answer, bench.log(conversation)))
         if answer.complete:
-            bench.baseline = Baseline(data_type, answer.seconds, answer.longest_gap)
+            bench.baseline = Baseline(data_type, answer.seconds, answer.longest_gap, tail)
             return tries[-1]
         if conversation.session.request_id is None:
             break  # not even opened: another frame type makes no difference
     return tries[0]  # the BINARY try was only for containers that know nothing else
 
 
-def _any_reply(answer: Answer) -> Finding:
+async def _tail(conversation: Conversation) -> float:
+    """Return for how long an answer goes on behind its first part, and some more; 0 if it does not."""
+    began = last = conversation.session.now
+    while isinstance(await conversation.session.receive(_TAIL_S), Part):
+        last = conversation.session.now
+        if last - began > _LONGEST_TAIL_S:
+            break
+    return 0.0 if last == began else _TAIL_S
+
+
+def _any_reply(answer: Answer, tail: float) -> Finding:
     observed = f"the first reply, which this profile takes for the answer: {shown(answer)}"
+    if tail and not looks_like_error(answer):
+        return warned(
+            sent="the profile's small JSON text",
+            expected="an answer of one message, since this profile knows no other",
+            observed=f"{observed}; but it goes on, and what follows is not looked at",
+            causes=("The answer has several parts: a start, audio, an end.",),
+            fix=Fix(
+                "Say how its end is recognised, so that whole answers, their order and their audio can be judged: "
+                '`contract init my.toml --end-json \'{"type": "done"}\'`, then --profile=my.toml (docs/profiles.md).'
+            ),
+        )
     if not looks_like_error(answer):
         return passed(observed)
     return warned(

@@ -40,6 +40,8 @@ class NothingToSpeak(Check):
 
     def applies(self, profile: Profile) -> str | None:
         """Only speech, or a protocol that can say that it refuses a text."""
+        if profile.request.is_audio:
+            return f"the requests of profile {profile.name!r} are audio"
         if profile.audio or profile.error:
             return None
         return f"profile {profile.name!r} says neither that the answer is audio ([audio]) nor what an error looks like"

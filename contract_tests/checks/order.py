@@ -179,7 +179,7 @@ class _Ear:
                 _Event("ack", each) for each in self._ids if any(mark and mark.matches(body, each) for mark in marks)
             ]
         if not events and profile.error is not None and isinstance(body, dict) and profile.error.matches(body, ""):
-            named = str(body.get(profile.id_member or ""))
+            named = str(profile.id_of(body))
             waiting = [each for each in self._ids if not self.has("end", each)] or [self._ids[0]]
             events.append(_Event("error", named if named in self._ids else waiting[0]))
         return events

@@ -89,6 +89,7 @@ async def _ask(bench: Bench, conversation: Conversation, request_id: str, member
     """Send one request and read its answer; a flood of audio is not read to its end."""
     payload = bench.profile.request.render_with(request_id, member, value)
     await conversation.send(payload.encode(), conversation.data_type, payload)
+    await conversation.follow_up(request_id)
     answer = conversation.expect(request_id)
     with suppress(TimeoutError):
         async with asyncio.timeout(max(bench.bounded, bench.patience + 1)):

@@ -10,6 +10,7 @@ from contract_tests.client import Ended, Failed, Silence
 from contract_tests.direct import dialled
 from contract_tests.likeness import any_reply, looks_like_error, shown, unlike
 from contract_tests.mark import JsonMark
+from contract_tests.profile import Profile
 from contract_tests.reach import Capability
 from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
@@ -62,6 +63,10 @@ class TextAndBinary(Check):
         "container that reads only text fails on the very first request, though it works in every local WebSocket test."
     )
     facts = ("frame.default-binary", "frame.json-as-binary", "frame.out-text")
+
+    def applies(self, profile: Profile) -> str | None:
+        """Only requests that are text."""
+        return f"the requests of profile {profile.name!r} are audio" if profile.request.is_audio else None
 
     async def run(self, bench: Bench) -> Outcome:
         """Send the good request as BINARY first; then odd frames; then look at the types of the replies."""

@@ -124,10 +124,9 @@ def _unanswered(sent: str, both: _Pair) -> Finding | None:
 def _crossed(bench: Bench, sent: str, both: _Pair, solo: _Pair) -> Finding | None:
     """Find what one session got of the other: a message, audio, or the whole answer."""
     observed = ""
-    member = bench.profile.id_member
     for answer, foreign in ((both.short, _LONG), (both.long, _SHORT)):
         bodies = [control.body for control in answer.controls]
-        strays = [body for body in bodies if isinstance(body, dict) and member and body.get(member) == foreign]
+        strays = [body for body in bodies if bench.profile.id_of(body) == foreign]
         if strays:
             observed = f"the session of the {answer.request_id} text got a message of the other: {strays[0]}"
     audio = bench.profile.audio

@@ -23,7 +23,8 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_built_in_profiles_load() -> None:
-    assert {name: load(name).name for name in builtin_profiles()} == {"kokoro": "kokoro", "sagemaker": "sagemaker"}
+    names = ["deepgram-stt", "deepgram-tts", "echo", "kokoro", "openai-realtime", "sagemaker"]
+    assert [load(name).name for name in builtin_profiles()] == names
     assert isinstance(load("sagemaker").end, AnyReplyMark)
     assert load("kokoro").id_member == "request_id"
     assert load("kokoro").audio is not None
@@ -103,6 +104,14 @@ def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
         (("{text}", "text"), ["request.template", "{text}"]),
         (("[reply]", 'voices = ["a"]\n[reply]'), ["request.voices", "{voice}"]),
         (("[reply]", "sentences = [1]\n[reply]"), ["request.sentences[0]", "a string"]),
+        (("[reply]", "sentences = []\n[reply]"), ["request.sentences", "is empty"]),
+        (("[reply]", "sentences = ['']\n[reply]"), ["request.sentences", "empty text"]),
+        (("[request]", "[request]\nformat = 'pcm16'"), ["request.sample_rate", "samples per second"]),
+        (('"id": "{id}"', '"id": "1"', '{ type = "done" }', '{ n = { id = "{id}" } }'), ["reply.end", "names {id}"]),
+        (
+            ('"id": "{id}"', '"id": "1"', 'json = { type = "done" }', "text = 'done {id}'"),
+            ["reply.end", "names {id}, but request.template does not hold it"],
+        ),
         (("[request]", '[audio]\nencoding = "mp3"\nsample_rate = 1\n[request]'), ["audio.encoding", "pcm16"]),
         (("[request]", '[close]\nmessage = "bye"\ncode = 7\n[request]'), ["close.code", "1000"]),
         (("[request]", "[parameters]\nspeed = 0\n[request]"), ["parameters.speed", "is 0, expected a list"]),
@@ -120,15 +129,50 @@ def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
         (("[request]", "[request"), ["not TOML"]),
     ],
 )
-def test_errors_name_the_file_and_the_key(tmp_path: Path, change: tuple[str, str], parts: list[str]) -> None:
-    file = written(tmp_path, GOOD.replace(*change))
+def test_errors_name_the_file_and_the_key(tmp_path: Path, change: tuple[str, ...], parts: list[str]) -> None:
+    text = GOOD
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    file = written(tmp_path, text)
     with pytest.raises(ProfileError) as caught:
         load(file)
     assert all(part in str(caught.value) for part in [file, *parts]), str(caught.value)
 
 
+def test_marks_look_into_tables_and_find_the_id_there() -> None:
+    mark = JsonMark({"type": "done", "response": {"meta": {"id": "{id}"}}})
+    assert mark.id_path == ("response", "meta", "id")
+    assert mark.matches({"type": "done", "response": {"meta": {"id": "r1", "more": 1}}}, "r1")
+    assert not mark.matches({"type": "done", "response": {"meta": None}}, "r1")
+    other = {"type": "done", "response": {"meta": {"id": "r2"}}}
+    assert not mark.matches(other, "r1")
+    assert mark.matches_another(other, "r1")
+    assert mark.matches_another({"type": "done"}, "r1")
+    assert not mark.matches_another({"type": "begun", "response": {"meta": {"id": "r2"}}}, "r1")
+    profile = load("openai-realtime")
+    assert profile.id_member == "response.metadata.request_id"
+    assert profile.id_of({"response": {"metadata": {"request_id": "r2"}}}) == "r2"
+    assert profile.id_of({"response": 1}, "none") == "none"
+
+
+def test_a_text_mark_may_name_the_id() -> None:
+    mark = load("echo").end
+    assert mark.matches('{"request_id": "a.b"}', "a.b")
+    assert not mark.matches('{"request_id": "axb"}', "a.b")
+
+
+def test_a_request_may_be_audio_and_have_followers() -> None:
+    request = load("deepgram-stt").request
+    assert request.is_audio
+    assert request.follow_ups("r1") == ['{"type": "Finalize"}']
+    assert len(request.pcm("x" * 20)) == 2 * 16000
+    assert "32,000 bytes of PCM16 at 16000 Hz" in request.render("r1", "x" * 20)
+    assert request.pcm("") == b""
+
+
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ProfileError, match=r"Did you mean 'kokoro'\? Known: kokoro, sagemaker"):
+    with pytest.raises(ProfileError, match=r"Did you mean 'kokoro'\? Known: deepgram-stt, .*, sagemaker"):
         load("kokro")
 
 

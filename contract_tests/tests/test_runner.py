@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from contract_tests.checks.bad_message_isolation import BadMessageIsolation
 from contract_tests.checks.good_request import GoodRequest
+from contract_tests.checks.many_sentences import ManySentences
 from contract_tests.checks.ping import PingHealth
 from contract_tests.checks.text_and_binary import TextAndBinary
 from contract_tests.profile import load
@@ -29,6 +31,15 @@ def test_verdicts_come_in_the_order_of_the_checks(tmp_path: Path) -> None:
     with launched(Target("app", "contract_tests.good.echo:app"), 30, tmp_path) as url:
         verdicts = run_checks(url, load("sagemaker"), checks)
     assert [(verdict.id, verdict.status) for verdict in verdicts] == [(check.id, Status.PASS) for check in checks]
+
+
+def test_an_answer_of_several_parts_is_not_mistaken_for_several_answers(tmp_path: Path) -> None:
+    checks = [GoodRequest(), BadMessageIsolation(), ManySentences()]
+    with launched(Target("app", "contract_tests.good.starlette_speech:app"), 60, tmp_path) as url:
+        good, *others = run_checks(url, load("sagemaker"), checks, idle_seconds=0.5)
+    assert good.status is Status.WARN
+    assert "it goes on" in good.worst.observed
+    assert [each.status for each in others] == [Status.PASS, Status.PASS]
 
 
 def test_a_container_without_the_route_is_told_so_once(tmp_path: Path) -> None:

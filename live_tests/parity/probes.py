@@ -30,11 +30,15 @@ class Probe:
 
 
 async def _refusal(
-    bench: Bench, endpoint: str | None = None, path: str | None = None, query: str | None = None
+    bench: Bench,
+    endpoint: str | None = None,
+    path: str | None = None,
+    query: str | None = None,
+    variant: str | None = None,
 ) -> Failed | None:
     """Open a session that has to be refused; return how it was."""
     async with bench.reach.client() as client:
-        session = await client.open(endpoint or bench.reach.endpoint, path, query)
+        session = await client.open(endpoint or bench.reach.endpoint, path, query, variant)
         try:
             outcome = await session.receive(_QUIET_S)
         finally:
@@ -86,6 +90,11 @@ async def _bad_query(bench: Bench, ledger: Ledger) -> None:
 async def _long_query(bench: Bench, ledger: Ledger) -> None:
     failure = await _refusal(bench, query="a=" + "1" * 2047)
     ledger.judge("req.query-max", f"2049 characters: {_shown(failure)}", holds=_status(failure) == 400)
+
+
+async def _bad_variant(bench: Bench, ledger: Ledger) -> None:
+    failure = await _refusal(bench, variant="-a")
+    ledger.judge("req.variant", f"'-a': {_shown(failure)}", holds=_status(failure) == 400)
 
 
 async def _no_path(bench: Bench, ledger: Ledger) -> None:
@@ -250,6 +259,7 @@ PROBES: Sequence[Probe] = (
     Probe("odd-path", ("req.path",), _odd_path),
     Probe("bad-query", ("req.query",), _bad_query),
     Probe("long-query", ("req.query-max",), _long_query),
+    Probe("bad-variant", ("req.variant",), _bad_variant),
     Probe("refused-upgrade", ("ctr.path-override", "err.424-upgrade", "unk.424-detail"), _no_path),
     Probe("named-path", ("ctr.path-default",), _named_path),
     Probe("data-types", ("frame.default-binary", "frame.utf8-text", "unk.bad-utf8", "unk.close-strings"), _data_types),
