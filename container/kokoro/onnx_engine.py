@@ -1,5 +1,7 @@
 """Kokoro on ONNX Runtime, CPU."""
 
+import os
+
 import numpy as np
 import onnxruntime
 
@@ -19,7 +21,8 @@ class OnnxEngine:
         options.intra_op_num_threads = threads()
         options.inter_op_num_threads = 1
         # threads that wait in a loop for the next operation take a quarter of the cores from everything else here
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        spin = os.environ.get("KOKORO_SPIN") == "on"
+        options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
         options.log_severity_level = 3  # the export makes it warn about shapes on every start
         try:
             self._session = onnxruntime.InferenceSession(

@@ -26,7 +26,8 @@ class Kind:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-NAIVE = Kind("one request at a time, whole text", "container.kokoro.bench.naive")
+NAIVE = Kind("one request at a time, whole text", "container.kokoro.bench.naive", {"KOKORO_SPIN": "on"})
+"""With ONNX Runtime's own defaults, as whoever writes such a server has them."""
 OURS = Kind("this container")
 OURS_BY_SENTENCE = Kind("this container, sentences only", environment={"KOKORO_FIRST_CLAUSE": "off"})
 

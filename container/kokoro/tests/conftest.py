@@ -59,7 +59,7 @@ def metric(exposition: str, name: str, **labels: str) -> float:
 def serve(settings: Settings, server: str = "uvicorn") -> Generator[Served]:
     """Run the container with a fake model and these settings."""
     fake = FakeEngine()
-    app = create_app(lambda: speech(fake, settings.max_waiting), settings=settings)
+    app = create_app(lambda: speech(fake, settings), settings=settings)
     with serving(app, server, settings) as port:
         assert app.state.model.done.wait(20)
         yield Served(port, fake, server, app)

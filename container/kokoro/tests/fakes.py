@@ -8,6 +8,7 @@ import numpy as np
 from container.kokoro.errors import SynthesisError
 from container.kokoro.pcm import MODEL_RATE, Samples
 from container.kokoro.phonemes import Reading
+from container.kokoro.settings import Settings
 from container.kokoro.speech import WARM_UP, Speech
 from container.kokoro.voices import blend
 
@@ -47,6 +48,7 @@ class FakeEngine:
         return np.full(samples, level, dtype=np.float32)
 
 
-def speech(engine: FakeEngine, max_waiting: int = 64) -> Speech:
+def speech(engine: FakeEngine, settings: Settings | None = None) -> Speech:
     """Return speech around `engine`."""
-    return Speech(engine, FakeReader(), max_waiting=max_waiting)
+    settings = settings or Settings()
+    return Speech(engine, FakeReader(), max_waiting=settings.max_waiting, first_clause=settings.first_clause == "on")

@@ -118,6 +118,22 @@ async def test_the_first_sentence_is_heard_before_the_second_is_spoken(served: S
         assert (await answer(ws)).kinds == ["synthesis_complete"]
 
 
+@pytest.mark.parametrize("switch", ["on", "off"])
+async def test_a_long_first_sentence_is_heard_from_its_first_clause_on_where_that_is_switched_on(switch: str) -> None:
+    with serve(Settings(first_clause=switch)) as served:
+        async with open_session(served.port) as ws:
+            await ws.send(
+                json.dumps({"text": "The opening clause is here, and then we hold the rest of it for a while."})
+            )
+            assert (await control(ws))["type"] == "synthesis_start"
+            if switch == "on":
+                assert isinstance(await receive(ws), bytes)
+            assert await asyncio.to_thread(served.engine.holding.wait, TIMEOUT_S)
+            served.engine.release.set()
+            assert (await answer(ws)).kinds == ["synthesis_complete"]
+        assert len(served.engine.spoken) == (2 if switch == "on" else 1)
+
+
 async def test_close_finishes_what_was_asked_then_closes_with_1000(served: Served) -> None:
     async with open_session(served.port) as ws:
         for number in range(3):
