@@ -15,12 +15,11 @@ from urllib.parse import unquote, urlsplit
 
 from emulator import started
 from emulator.dataplane import DataPlane
-from emulator.endpoint import Variant
 from emulator.exchange import Exchange, answer
 from emulator.fault_settings import FaultSettings
 from emulator.http2 import ClientGoneError
 from emulator.recording import lines_of
-from emulator.registry import Registry
+from emulator.registry import NoVariantError, Registry
 from emulator.started import PROCESS_FAULTS, NotStartedError, ProcessFault
 from emulator.trace import SessionTrace
 from emulator.wire.faults import FaultError, Faults
@@ -93,7 +92,7 @@ class Admin:
     @staticmethod
     def serves(path: str) -> bool:
         """Whether a raw path is the admin API's."""
-        return path.partition("?")[0].startswith(PREFIX)
+        return f"{path.partition('?')[0]}/".startswith(PREFIX)
 
     async def serve(self, exchange: Exchange) -> None:
         """Answer one request, whatever comes."""
@@ -107,7 +106,7 @@ class Admin:
             if why is not None:
                 raise _AdminError(403, f"Refused: {why}.")
             body = await _read(exchange, fields)
-            path = exchange.path.partition("?")[0].removeprefix(PREFIX)
+            path = f"{exchange.path.partition('?')[0]}/".removeprefix(PREFIX)
             parts = [unquote(part) for part in path.strip("/").split("/")]
             kind, data = await self._route(exchange.method, parts, body)
         except _AdminError as error:
@@ -165,24 +164,15 @@ class Admin:
         fault = wanted.get("fault")
         if fault not in PROCESS_FAULTS:
             raise _AdminError(400, f"fault {fault!r}: expected is one of {', '.join(PROCESS_FAULTS)}")
-        variant = self._variant(name, wanted.get("variant"))
         try:
+            variant = self._registry.variant(name, wanted.get("variant"))
             await asyncio.to_thread(started.apply, variant.container, cast("ProcessFault", fault))
+        except NoVariantError as error:
+            raise _AdminError(400 if error.unclear else 404, str(error)) from None
         except NotStartedError as error:
             raise _AdminError(409, f"{name}: {error}.") from None
         _log.warning("fault on demand: %s of the container of %s, variant %s", fault, name, variant.name)
         return self._endpoint(name)
-
-    def _variant(self, name: str, variant: str | None) -> Variant:
-        endpoint = self._registry.get(name)
-        if endpoint is None:
-            raise self._no_endpoint(name)
-        names = [each.name for each in endpoint.variants]
-        if variant is None and len(names) > 1:
-            raise _AdminError(400, f"Endpoint {name} has variants: say which, as in {{'variant': {names[0]!r}}}.")
-        if variant is not None and variant not in names:
-            raise _AdminError(404, f"Endpoint {name} has no variant {variant}; it has {', '.join(names)}.")
-        return endpoint.find(variant or names[0])
 
     def _no_endpoint(self, name: str) -> _AdminError:
         return _AdminError(404, f"No endpoint {name} is served; there are: {', '.join(self._registry) or 'none'}.")

@@ -12,9 +12,17 @@ from emulator import facts
 from emulator.endpoint import Endpoint, Variant
 from emulator.wire.request import unknown_endpoint, unknown_variant
 
-__all__ = ["ACCOUNT", "Registry"]
+__all__ = ["ACCOUNT", "NoVariantError", "Registry"]
 
 ACCOUNT = "000000000000"
+
+
+class NoVariantError(LookupError):
+    """Raised when an endpoint or variant that is meant is not there, or it is not clear which one is meant."""
+
+    def __init__(self, message: str, *, unclear: bool = False) -> None:
+        super().__init__(message)
+        self.unclear = unclear
 
 
 def _check(name: str, endpoint: object) -> None:
@@ -64,6 +72,22 @@ class Registry(Mapping[str, Endpoint]):
     def remove(self, name: str) -> None:
         """Serve the name no longer; open sessions stay."""
         self._endpoints.pop(name, None)
+
+    def variant(self, name: str, variant: str | None = None) -> Variant:
+        """Return the variant that is meant; None is enough where there is one.
+
+        Raises:
+            NoVariantError: there is none such, or more than one.
+        """
+        endpoint = self._endpoints.get(name)
+        if endpoint is None:
+            raise NoVariantError(f"No endpoint {name} is served; there are: {', '.join(self._endpoints) or 'none'}.")
+        names = [each.name for each in endpoint.variants]
+        if variant is None and len(names) > 1:
+            raise NoVariantError(f"Endpoint {name} has variants {', '.join(names)}: say which.", unclear=True)
+        if variant is not None and variant not in names:
+            raise NoVariantError(f"Endpoint {name} has no variant {variant}; it has {', '.join(names)}.")
+        return endpoint.find(variant or names[0])
 
     def route(self, name: str, variant: str | None, missing: int) -> Variant:
         """Return the variant that a request gets: the one that it asks for, else one by weight.

@@ -269,10 +269,9 @@ class Emulator:
 
         Raises:
             LookupError: no such endpoint or variant, or (:exc:`NotStartedError`) it was not started by this process:
-                use :func:`emulator.launched` or ``create_endpoint``.
+                use :func:`emulator.launched` or ``create_endpoint``; or nobody asks for its /ping.
         """
-        found = self._server.registry[endpoint]
-        started.apply(found.find(variant or found.variant).container, fault)
+        started.apply(self._server.registry.variant(endpoint, variant).container, fault)
 
     def play_bedrock(self, script: Script) -> None:
         """Let the model of Bedrock Runtime answer new requests like this. May be called from any thread."""

@@ -11,6 +11,7 @@ __all__ = [
     "PROCESS_FAULTS",
     "Handle",
     "NotStartedError",
+    "NotWatchedError",
     "ProcessFault",
     "apply",
     "forget",
@@ -56,9 +57,20 @@ class NotStartedError(LookupError):
         )
 
 
+class NotWatchedError(NotStartedError):
+    """Raised when nobody asks for a container's /ping, so that its failing would be no fault."""
+
+    def __str__(self) -> str:
+        return (
+            f"nobody watches /ping of the container at {self.url}: that is done for those of create_endpoint, which "
+            "are replaced when it fails"
+        )
+
+
 class _Entry:
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, *, watched: bool) -> None:
         self.handle = handle
+        self.watched = watched
         self.state = "running"
         self.ping_fails = False
 
@@ -67,10 +79,10 @@ _lock = threading.Lock()
 _entries: dict[tuple[str | None, int | None], _Entry] = {}
 
 
-def register(url: str, handle: Handle) -> None:
-    """Note that the container at ``url`` was started here."""
+def register(url: str, handle: Handle, *, watched: bool = False) -> None:
+    """Note that the container at ``url`` was started here; ``watched``: its /ping is asked for while it runs."""
     with _lock:
-        _entries[_key(url)] = _Entry(handle)
+        _entries[_key(url)] = _Entry(handle, watched=watched)
 
 
 def forget(url: str, handle: Handle) -> None:
@@ -98,6 +110,7 @@ def apply(url: str, fault: ProcessFault) -> None:
 
     Raises:
         NotStartedError: the container was not started here.
+        NotWatchedError: its /ping is to fail, but nobody asks for it.
     """
     entry = _entries.get(_key(url))
     if entry is None:
@@ -113,6 +126,8 @@ def apply(url: str, fault: ProcessFault) -> None:
             entry.handle.resume()
             entry.state = "running"
         case "ping-fails" | "ping-heals":
+            if not entry.watched:
+                raise NotWatchedError(url)
             entry.ping_fails = fault == "ping-fails"
 
 

@@ -209,7 +209,7 @@ class Supervisor:
         except asyncio.CancelledError:
             self._spawn(self._stop_once_started(starting, plan))
             raise
-        started.register(container.url, container)
+        started.register(container.url, container, watched=True)
         try:
             loop = asyncio.get_running_loop()
             startup = Startup(variant.startup_timeout or self._times.startup_limit, loop.time())

@@ -54,6 +54,7 @@ async def test_a_client_that_stalls_and_a_container_that_floods(state_directory:
                 await connection.wait_closed()
                 return
             sent += 1
+        stalled.set()  # it never was
 
     async def stall(client: RawClient, stream: int) -> AsyncIterator[None]:
         await stalled.wait()

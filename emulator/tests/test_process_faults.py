@@ -217,6 +217,16 @@ def container_of(emulator: Emulator, state: Path) -> dict[str, Any]:
     return variant
 
 
+def test_what_cannot_be_done_is_refused_and_says_why(state_directory: Path) -> None:
+    with launched(APP) as url, serving(Endpoint(url), state_directory) as emulator:
+        with pytest.raises(LookupError, match="nobody watches /ping of the container"):
+            emulator.process_fault("voice", "ping-fails")
+        with pytest.raises(LookupError, match="No endpoint other is served; there are: voice"):
+            emulator.process_fault("other", "kill")
+        with pytest.raises(LookupError, match="has no variant blue; it has AllTraffic"):
+            emulator.process_fault("voice", "kill", "blue")
+
+
 def test_a_frozen_container_ends_with_its_block_and_leaves_no_process() -> None:
     with launched(APP) as url:
         started.apply(url, "freeze")
