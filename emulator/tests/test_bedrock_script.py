@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -204,3 +205,13 @@ def test_a_body_that_is_no_json_and_a_model_that_is_none() -> None:
 
 def test_all_events_are_encoded_before_they_are_due() -> None:
     assert all(isinstance(timed, Timed) and timed.at >= 0.5 for timed in events(Turn(), "t", 1))
+
+
+def test_the_scripts_of_the_page_can_be_played(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "agent.md").read_text("utf-8")
+    scripts = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(scripts) == 2
+    for number, text in enumerate(scripts):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(text)
+        assert len(Script.load(path).turns) == 3
