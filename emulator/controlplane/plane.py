@@ -17,6 +17,7 @@ from emulator.controlplane.supervisor import Plan, Report, Supervisor, VariantPl
 from emulator.exchange import Exchange, answer_error
 from emulator.http1.client import PeerError
 from emulator.registry import Registry
+from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 
 __all__ = ["ControlPlane"]
@@ -59,11 +60,11 @@ class ControlPlane:
             if _may_change_endpoints(exchange):
                 await self._reconcile(moto)
         except MotoUnavailableError as error:
-            _log.error("%s %s: %s", exchange.method, exchange.path, error)
+            _log.error("%s %s: %s", exchange.method, without_secrets(exchange.path), error)
             await answer_error(exchange, RequestError(501, "NotImplemented", str(error)), [])
         except PeerError as error:
             message = f"moto did not answer: {error}"
-            _log.error("%s %s: %s", exchange.method, exchange.path, message)
+            _log.error("%s %s: %s", exchange.method, without_secrets(exchange.path), message)
             await answer_error(exchange, RequestError(502, "InternalFailure", message), [])
         else:
             await answer.to(exchange)
