@@ -25,6 +25,7 @@ from live_tests.deployed import Deployed
 from live_tests.parity.ledger import Ledger
 from live_tests.parity.probes import PROBES, Probe, wrong_secret
 from live_tests.parity.report import Findings
+from live_tests.parity.response_stream import custom_attributes, response_stream
 from live_tests.parity.transcript import differences, transcript
 from live_tests.parity.verdicts import enter
 
@@ -71,6 +72,16 @@ def test_a_wrong_secret(live: Cloud, live_bench: Bench, live_findings: Findings)
             await wrong_secret(client, live_bench.reach.endpoint, live_findings.ledger)
 
     asyncio.run(run())
+
+
+def test_the_older_operations(live: Cloud, live_bench: Bench, live_findings: Findings) -> None:
+    rule = live_bench.profile.invocations
+    if rule is None:
+        pytest.skip(f"profile {live_bench.profile.name!r} says nothing of POST /invocations")
+    runtime = live.client("sagemaker-runtime")
+    sizes = response_stream(runtime, live_bench.reach.endpoint, rule, live_findings.ledger)
+    live_findings.measurements["response_stream_parts"] = sizes
+    custom_attributes(runtime, live_bench.reach.endpoint, live_findings.ledger)
 
 
 def test_what_the_checks_have_shown(pytestconfig: pytest.Config, live: Cloud, live_findings: Findings) -> None:

@@ -53,7 +53,7 @@ class Rehearsal:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=240,
+            timeout=400,
             check=False,
         )
         return done.returncode, done.stdout
@@ -67,9 +67,9 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
         IMAGE: serve.format(app="live_tests.tests.voice:app"),
         BROKEN_IMAGE: serve.format(app="contract_tests.broken.receive_text:app"),
     }
-    quick = Lifecycle(startup_limit=60, starting_interval=0.1, running_interval=1.0)
+    quick = Lifecycle(startup_limit=180, starting_interval=0.1, running_interval=1.0)
     with (
-        launched(Target("app", "live_tests.tests.scripted_agent:app"), 60, ROOT) as agent,
+        launched(Target("app", "live_tests.tests.scripted_agent:app"), 180, ROOT) as agent,
         Emulator(local_images=images, lifecycle=quick, state_directory=state, agents={AGENT: agent}) as emulator,
         pytest.MonkeyPatch.context() as patch,
     ):
@@ -105,7 +105,7 @@ def deploy(rehearsal: Rehearsal) -> None:
         ],
     )
     sagemaker.create_endpoint(EndpointName=ENDPOINT, EndpointConfigName="voice-1")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while (status := sagemaker.describe_endpoint(EndpointName=ENDPOINT)["EndpointStatus"]) != "InService":
         assert status == "Creating", status
         assert time.monotonic() < deadline

@@ -43,6 +43,7 @@ def test_the_whole_run_against_a_deployed_endpoint(rehearsal: Rehearsal, tmp_pat
     confirmed = {fact_id for fact_id, outcome in outcomes.items() if outcome == "confirmed"}
     asked = {fact_id for probe in PROBES for fact_id in probe.facts}
     assert asked <= confirmed, asked - confirmed
+    assert {"err.403", "rs.events", "rs.before-first-byte", "inv.custom-attributes-max", "inv.validation"} <= confirmed
     assert "wire.port" not in confirmed  # the emulator's port says nothing about the service's
 
     assert set(report["sessions"]) == {probe.name for probe in PROBES if probe.repeatable}
