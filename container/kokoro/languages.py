@@ -109,6 +109,7 @@ class _Espeak:
     def read(self, text: str) -> str:
         assert self._library is not None  # noqa: S101  # set by the constructor
         self._library.espeak_SetVoiceByName(self._voice)
+        text = text.replace("।", ". ")
         sounds = "".join(
             part if self._MARKS.fullmatch(part) else self._sounds(part) for part in self._MARKS.split(text)
         )

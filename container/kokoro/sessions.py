@@ -29,12 +29,12 @@ class Sessions:
             await session.turn_away(stopping=self._stopping)
             return
         self._open.add(session)
-        self._telemetry.sessions.set(len(self._open))
+        self._telemetry.open_sessions(len(self._open))
         try:
             await session.run()
         finally:
             self._open.discard(session)
-            self._telemetry.sessions.set(len(self._open))
+            self._telemetry.open_sessions(len(self._open))
             if not self._open:
                 self._none_left.set()
 

@@ -21,10 +21,10 @@ speech on two cores."""
 _SYLLABIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _CLOSERS = "\"'”’»)\\]」』）"
 # the look-behind starts a run of stops only once: without it, 20,000 dots would cost their number squared
-_SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+[{_CLOSERS}]*(?=\s|$)\s*|[。！？．]+[{_CLOSERS}]*\s*|\n\s*")
+_SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+[{_CLOSERS}]*(?=\s|$)\s*|[。！？．।]+[{_CLOSERS}]*\s*|\n\s*")
 _CLAUSE_END = re.compile(rf"[,;:—][{_CLOSERS}]*\s+|—|[，、；：]\s*")
 _WORD_END = re.compile(r"\s+")
-_SENTENCE_CLOSED = re.compile(rf"[.!?…。！？．][{_CLOSERS}]*\s*$|\n\s*$")
+_SENTENCE_CLOSED = re.compile(rf"[.!?…。！？．।][{_CLOSERS}]*\s*$|\n\s*$")
 _CLAUSE_CLOSED = re.compile(rf"[,;:—，、；：][{_CLOSERS}]*\s*$")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|approx|No|Fig|Inc|Ltd|Co|[A-Z](?:\.[A-Z])*|[ap]\.m)\.\s*$"

@@ -25,7 +25,8 @@ class Telemetry:
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self.sessions = Gauge("kokoro_sessions", "Open WebSocket sessions", registry=registry)
+        self._open = 0
+        self._sessions = Gauge("kokoro_sessions", "Open WebSocket sessions", registry=registry)
         self.waiting = Gauge("kokoro_waiting", "Sentences that wait for the model", registry=registry)
         self.ready = Gauge("kokoro_ready", "1 when GET /ping answers 200", registry=registry)
         self.in_flight = Gauge("kokoro_requests_in_flight", "Requests being spoken", ["transport"], registry=registry)
@@ -45,6 +46,11 @@ class Telemetry:
         )
         self._audio = Counter("kokoro_audio_seconds", "Audio handed out", registry=registry)
         self._computing = Counter("kokoro_synthesis_seconds", "Time in the model and its phonemizer", registry=registry)
+
+    def open_sessions(self, number: int) -> None:
+        """Set the number of open sessions."""
+        self._open = number
+        self._sessions.set(number)
 
     def session_refused(self) -> None:
         """Count a session over the limit."""
@@ -76,7 +82,7 @@ class Telemetry:
             factor = delivery.computing_s / delivery.computed_s
             self._factor.observe(factor)
             fields["real_time_factor"] = round(factor, 3)
-        fields |= {"waiting": delivery.waiting, "sessions": int(self.sessions._value.get())}  # noqa: SLF001
+        fields |= {"waiting": delivery.waiting, "sessions": self._open}
         _log.info("request", extra={"fields": fields})
 
     def exposition(self) -> bytes:

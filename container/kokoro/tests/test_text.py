@@ -23,6 +23,7 @@ from container.kokoro.written import written_out
         ("Wait... what?! No.", ["Wait... ", "what?! ", "No."]),
         ("你好。再见！行", ["你好。", "再见！", "行"]),
         ("one\ntwo", ["one\n", "two"]),
+        ("नमस्ते। आप कैसे हैं", ["नमस्ते। ", "आप कैसे हैं"]),
         ("no stop", ["no stop"]),
         ("", []),
     ],
