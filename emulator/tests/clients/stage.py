@@ -18,7 +18,7 @@ from emulator.tests.containers import Container, Handler, container, echo
 __all__ = ["ENDPOINTS", "HERE", "SPOKEN", "Stage", "results", "stage"]
 
 HERE = Path(__file__).parent
-ENDPOINTS = ("echo", "nobody", "refuses", "dies", "fails")
+ENDPOINTS = ("echo", "nobody", "refuses", "dies", "fails", "leaves")
 SPOKEN = [
     ["héllo", "UTF8"],
     ["102400 bytes, sha256 27783e87963a4efb6829b531c9ba57b44f45797f6770bd637fbf0d807cbdbae0", "BINARY"],
@@ -29,7 +29,8 @@ _TIMEOUT_S = 120
 
 
 class Stage:
-    """The endpoints ``echo``, ``refuses`` (the WebSocket), ``dies`` (at the first message) and ``fails`` (with 1011).
+    """The endpoints ``echo``, ``refuses`` (the WebSocket), ``dies`` (at the first message), ``fails`` (with 1011) and
+    ``leaves`` (with 1000, after an answer).
 
     ``nobody`` is not among them, so that a client can ask for an endpoint that does not exist.
     """
@@ -56,6 +57,10 @@ async def _fails(connection: ServerConnection) -> None:
     await connection.close(1011, "out of memory")
 
 
+async def _leaves(connection: ServerConnection) -> None:
+    await connection.send(await connection.recv())
+
+
 @contextlib.asynccontextmanager
 async def stage(state: Path, handler: Handler = echo, port: int = 0) -> AsyncIterator[Stage]:
     """Run the emulator and its containers on free ports; ``port`` is that of the emulator."""
@@ -70,11 +75,12 @@ async def stage(state: Path, handler: Handler = echo, port: int = 0) -> AsyncIte
         container(handler) as answers,
         container(_dies) as dies,
         container(_fails) as fails,
+        container(_leaves) as leaves,
         serve(never, "127.0.0.1", 0, process_request=refuse) as refuses,
     ):
         refusing = f"ws://127.0.0.1:{next(iter(refuses.sockets)).getsockname()[1]}"
-        urls = {"echo": answers.url, "dies": dies.url, "fails": fails.url, "refuses": refusing}
-        endpoints = {name: Endpoint(url) for name, url in urls.items()}
+        containers = {"echo": answers, "dies": dies, "fails": fails, "leaves": leaves}
+        endpoints = {name: Endpoint(each.url) for name, each in containers.items()} | {"refuses": Endpoint(refusing)}
         async with Server(endpoints, port=port, state_directory=state) as server:
             yield Stage(server, answers)
 

@@ -26,3 +26,4 @@ async def test_the_sdk_talks_and_ends_and_throws(state_directory: Path) -> None:
         assert got["fails"]["raised"] == "ModelStreamError"
         assert got["fails"]["text"] == "out of memory"
         assert got["fails"]["members"]["error_code"] == "1011"
+        assert got["leaves"] == {"received": SPOKEN[:1], "end": "None", "variant": "AllTraffic"}

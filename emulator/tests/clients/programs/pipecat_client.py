@@ -17,6 +17,8 @@ async def session(client: SageMakerBidiClient) -> dict[str, Any]:
         for data, data_type in TALK:
             await client.send_data(data, data_type)
             event = await client.receive_response()
+            if event is None:
+                return {"received": received, "end": "None"}
             received.append((event.value.bytes_, event.value.data_type))
         await client.close_session()
         return {"received": received, "end": repr(await client._output_stream.receive())}  # noqa: SLF001  # no public way
