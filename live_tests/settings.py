@@ -100,6 +100,8 @@ def settings(
         raise SettingsError(
             f"--agent-runtime {agent_runtime!r}: expected arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID"
         )
+    if agent_runtime is not None and not local and (there := agent_runtime.split(":")[3]) != region:
+        raise SettingsError(f"the agent runtime is in {there}, the endpoint in {region}: measure them one by one")
     return Settings(
         endpoint=endpoint,
         region=region,

@@ -20,8 +20,8 @@ def test_options_go_before_the_outputs_file_before_the_environment(tmp_path: Pat
     assert (found.endpoint, found.region, found.agent_runtime) == ("deployed", "eu-west-1", ARN)
     assert found.streaming_url == "https://runtime.sagemaker.eu-west-1.amazonaws.com:8443"
     assert not found.local
-    found = settings(endpoint="mine", region="us-west-2", outputs=file, environment={})
-    assert (found.endpoint, found.region) == ("mine", "us-west-2")
+    found = settings(endpoint="mine", region="eu-west-1", outputs=file, environment={"AWS_REGION": "us-east-1"})
+    assert (found.endpoint, found.region) == ("mine", "eu-west-1")
     found = settings(endpoint="mine", region=None, environment={"AWS_REGION": "us-east-1"})
     assert found.region == "us-east-1"
 
@@ -53,6 +53,7 @@ def test_on_this_machine_the_region_does_not_matter() -> None:
         ({"endpoint": "m", "region": None}, "no region is known: name it with --region"),
         ({"endpoint": "m", "region": "Oregon"}, "expected a region such as us-west-2"),
         ({"endpoint": "m", "agent_runtime": "voice"}, "expected arn:aws:bedrock-agentcore"),
+        ({"endpoint": "m", "region": "us-west-2", "agent_runtime": ARN}, "the agent runtime is in eu-west-1"),
         ({"endpoint": None, "outputs": Path("/nonexistent.json")}, "--outputs /nonexistent.json"),
     ],
 )
