@@ -111,7 +111,13 @@ class DataPlane:
         now = datetime.datetime.now(datetime.UTC)
         try:
             verifier = verify_request(
-                stream.method, stream.path, stream.authority, stream.headers, credentials.SECRETS, now
+                stream.method,
+                stream.path,
+                stream.authority,
+                stream.headers,
+                credentials.SECRETS,
+                now,
+                skew=self._switches.clock_skew,
             )
         except RequestError as error:
             if self._switches.signatures == "enforce":

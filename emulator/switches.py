@@ -89,6 +89,7 @@ class Switches:
         "SigV4 of requests and events: refuse what is not signed with the emulator's own credentials, note it, or "
         "do not look",
     )
+    clock_skew: float = _default("sign.clock-skew", "how far a signature's date may be off")
     missing_endpoint: Literal["400-validation", "404"] = _switch(
         "400-validation", "err.no-endpoint", "answer for an endpoint that is not there"
     )

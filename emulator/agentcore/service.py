@@ -111,7 +111,7 @@ class AgentPlane:
     def _authorize(self, exchange: Exchange, body: bytes) -> None:
         token = bearer_of(exchange.headers)
         if token is None:
-            check_signature(exchange, body, facts.text("agent.sigv4"), self._switches.signatures)
+            check_signature(exchange, body, facts.text("agent.sigv4"), self._switches)
         else:
             self._check_token(token)
 

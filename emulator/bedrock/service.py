@@ -56,7 +56,7 @@ class Bedrock:
             assert operation is not None  # noqa: S101  # the router asked serves()
             body = await _read(exchange)
             conversation = Conversation.parse(operation, exchange.method, exchange.path, body)
-            check_signature(exchange, body, facts.text("bedrock.sigv4"), self._switches.signatures)
+            check_signature(exchange, body, facts.text("bedrock.sigv4"), self._switches)
             turn = self._turn(conversation)
             if operation is Operation.CONVERSE:
                 await self._whole(exchange, turn, conversation, began, head)

@@ -58,7 +58,7 @@ class Invoker:
         try:
             body = await self._read(exchange)
             request = Invocation.parse(operation, exchange.method, exchange.path, exchange.headers)
-            check_signature(exchange, body, facts.text("req.sigv4"), self._switches.signatures)
+            check_signature(exchange, body, facts.text("req.sigv4"), self._switches)
             trace.endpoint = request.endpoint
             variant = self._route(request)
             trace.variant = variant.name

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import datetime
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -256,3 +257,15 @@ async def test_a_stop_of_the_emulator_is_an_internal_stream_failure(
                 await asyncio.to_thread(next, events)
             await stopping
             response["Body"].close()
+
+
+@pytest.mark.parametrize(("skew", "refused"), [(300.0, True), (3600.0, False)])
+async def test_a_clock_may_be_off_as_far_as_the_switch_says(
+    skew: float, refused: bool, state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=10)
+    async with stage(say_hello, state_directory, monkeypatch, Switches(clock_skew=skew)) as (_, client, _):
+        monkeypatch.setattr("botocore.crt.auth.get_current_datetime", lambda **_: late)
+        monkeypatch.setattr("botocore.auth.get_current_datetime", lambda **_: late)
+        with pytest.raises(ClientError, match="Signature expired") if refused else contextlib.nullcontext():
+            await asyncio.to_thread(client.invoke_endpoint, EndpointName="ep", Body=b"x")

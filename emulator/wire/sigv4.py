@@ -49,11 +49,13 @@ def verify_request(
     secrets: Mapping[str, str],
     now: datetime.datetime,
     service: str = facts.text("req.sigv4"),
+    skew: float = facts.seconds("sign.clock-skew"),
 ) -> "EventVerifier":
     """Check the signature of a request head; returns the verifier of its events.
 
     ``path`` is the raw ``:path``, ``headers`` have lower-case names, ``secrets`` are secret keys by key id, ``now`` is
-    aware of its zone, ``service`` is the name that the signature must be made for.
+    aware of its zone, ``service`` is the name that the signature must be made for, ``skew`` how many seconds
+    the client's clock may be off.
 
     Raises:
         RequestError: HTTP 403, as the service answers.
@@ -72,7 +74,7 @@ def verify_request(
             f"The security token included in the request is invalid. (Key id {authorization.key_id!r} is unknown to "
             f"this emulator; it knows {known}.)",
         )
-    date = _check_date(fields.get("x-amz-date", [""])[0], authorization, now)
+    date = _check_date(fields.get("x-amz-date", [""])[0], authorization, now, skew)
     string_to_sign = "\n".join(
         (_ALGORITHM, date, authorization.scope, _sha256(_canonical_request(method, path, fields, authorization)))
     )
@@ -109,14 +111,13 @@ def _parse(value: str, expected: str) -> _Authorization:
     return _Authorization(key_id, day, region, service, signed.split(";"), signature)
 
 
-def _check_date(value: str, authorization: _Authorization, now: datetime.datetime) -> str:
+def _check_date(value: str, authorization: _Authorization, now: datetime.datetime, tolerance: float) -> str:
     try:
         signed_at = datetime.datetime.strptime(value, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.UTC)
     except ValueError:
         raise _refused(
             "IncompleteSignatureException", f"X-Amz-Date is {value!r}, expected is YYYYMMDDTHHMMSSZ."
         ) from None
-    tolerance = facts.seconds("sign.clock-skew")
     skew = (signed_at - now).total_seconds()
     if abs(skew) > tolerance:
         raise _refused(
