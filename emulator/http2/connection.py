@@ -7,7 +7,6 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 
-from h2.config import H2Configuration
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
@@ -68,7 +67,7 @@ class Http2Connection(asyncio.Protocol):
         """Held while a stream sends one frame; first come, first served."""
         self.changed = asyncio.Event()
         """Set when the connection's window or the socket may have room again."""
-        self.h2 = ServerProtocol(H2Configuration(client_side=False, header_encoding=None))
+        self.h2 = ServerProtocol()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Greet the client."""

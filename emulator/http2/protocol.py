@@ -3,17 +3,36 @@
 import logging
 from typing import override
 
+from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event, StreamReset
-from h2.exceptions import DenialOfServiceError, InvalidBodyLengthError, ProtocolError
+from h2.exceptions import DenialOfServiceError, FrameTooLargeError, InvalidBodyLengthError, ProtocolError
+from h2.frame_buffer import FrameBuffer
 from hpack.exceptions import HPACKError
+from hyperframe.exceptions import InvalidDataError
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
 
 __all__ = ["ServerProtocol"]
 
 _log = logging.getLogger("emulator.http2")
+_HEAD = 9
 _OF_A_STREAM = (ProtocolError, InvalidBodyLengthError)
+
+
+class _Frames(FrameBuffer):
+    """Refuses a frame that is too large by its head: ``h2`` keeps up to 16 MiB of it until it says so."""
+
+    @override
+    def __next__(self) -> Frame:
+        if len(self._data) >= _HEAD and (size := int.from_bytes(self._data[:3])) > self.max_frame_size:
+            raise FrameTooLargeError(f"A frame of {size} bytes, {self.max_frame_size} are allowed")
+        try:
+            return super().__next__()
+        except ProtocolError as error:
+            if isinstance(error.__cause__, InvalidDataError) and "SETTINGS ack" in str(error.__cause__):
+                error.error_code = ErrorCodes.FRAME_SIZE_ERROR  # section 6.5
+            raise
 
 
 class ServerProtocol(H2Connection):
@@ -23,7 +42,10 @@ class ServerProtocol(H2Connection):
     malformed request, section 8.1.1. After a stream too many, section 5.1.2.
     """
 
-    _greeted = False
+    def __init__(self) -> None:
+        super().__init__(H2Configuration(client_side=False, header_encoding=None))
+        self.incoming_buffer = _Frames(server=True)
+        self._greeted = False
 
     @property
     @override

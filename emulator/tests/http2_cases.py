@@ -59,6 +59,11 @@ async def data_larger_than_the_largest_frame(client: FramesClient) -> None:
     await client.send(client.request(), frame(DATA, 0, 1, bytes(16_385)))
 
 
+@ends_connection("FRAME_SIZE_ERROR")
+async def the_head_alone_of_a_frame_that_is_too_large(client: FramesClient) -> None:
+    await client.send(client.request(), frame(DATA, 0, 1, b"", length=2**24 - 1))
+
+
 @ends_connection("COMPRESSION_ERROR")
 async def a_header_block_that_is_no_hpack(client: FramesClient) -> None:
     await client.send(frame(HEADERS, END_HEADERS, 1, b"\xff\xff\xff\xff\xff\xff\xff\xff"))
@@ -181,9 +186,8 @@ async def settings_of_a_wrong_size(client: FramesClient) -> None:
     await client.send(frame(SETTINGS, 0, 0, bytes(5)))
 
 
-@ends_connection("PROTOCOL_ERROR")
+@ends_connection("FRAME_SIZE_ERROR")
 async def an_acknowledgement_of_settings_with_a_payload(client: FramesClient) -> None:
-    # 6.5 says FRAME_SIZE_ERROR; h2 does not tell it from other settings that make no sense
     await client.send(frame(SETTINGS, ACK, 0, bytes(6)))
 
 

@@ -91,7 +91,9 @@ async def test_streams_that_are_reset_with_data_unread_leave_their_window_to_the
     ):
         for stream in range(1, 21, 2):
             # in all more than the window of the connection, which is that of two streams
-            await client.send(client.request(stream), *[frame(DATA, 0, stream, bytes(16_000))] * 3)
+            await client.send(client.request(stream))
+            assert await client.status(stream) == 200
+            await client.send(*[frame(DATA, 0, stream, bytes(16_000))] * 3)
             await client.send(frame(RST_STREAM, 0, stream, bytes(4)))
             assert await client.outcome() == "alive"
             await target.close_seen()
