@@ -23,7 +23,7 @@ from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from container.agent.speech_errors import SpeechError
 
-__all__ = ["Connection", "Part"]
+__all__ = ["Connection", "Part", "service_url"]
 
 _END_TIMEOUT_S = 3.0
 """A stream that has gone already may not answer any more."""
@@ -77,7 +77,7 @@ class Connection:
 
     @classmethod
     async def open(cls, endpoint: str, region: str) -> "Connection":
-        """Open a stream to the endpoint; the URL is that of the region, or AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2.
+        """Open a stream to the endpoint; the URL is AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2 or the region's.
 
         Raises SpeechError where it is refused; it waits for as long as the service does.
         """
@@ -90,6 +90,8 @@ class Connection:
             max_attempts=1,
             transport=await asyncio.to_thread(AWSCRTHTTPClient),  # reads all authorities: 40 ms
         )
+        if config.endpoint_uri is None:
+            config.endpoint_uri = service_url(region)
         sdk = AsyncSageMakerRuntimeHTTP2Client(config=config)
         stream = None
         try:
@@ -132,6 +134,12 @@ class Connection:
         """Let go of stream and connection, in whatever state they are."""
         await self.end_input()
         await _quietly(self._sdk.close())
+
+
+def service_url(region: str) -> str:
+    """Return the address of bidirectional streams: the SDK leaves the port out, and SageMaker has them on 8443."""
+    suffix = "com.cn" if region.startswith("cn-") else "com"
+    return f"https://runtime.sagemaker.{region}.amazonaws.{suffix}:8443"
 
 
 async def _quietly(work: Any) -> None:

@@ -4,8 +4,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from container.agent.speech import Audio, Begun, Event, Finished, SpeechError, SpeechSession
 from container.agent.tests.conftest import InFront
@@ -89,6 +91,7 @@ async def test_a_turn(in_front: InFront) -> None:
         assert events[-1] == Finished(events[-1].sentence, 0.4)
     assert voice.asked == [["Hello.", "Ça va ?"]]
     assert voice.requests[0] == {"text": "Hello.", "request_id": "0", "voice": "af_heart"}
+    assert voice.kinds == ["text"] * 3  # a container that reads only text is served too
     assert voice.closes == 1
 
 
@@ -337,3 +340,22 @@ async def test_a_session_can_be_opened_before_there_is_anything_to_say(in_front:
             await voice.entered.wait()
         assert pcm(await spoken(session, "Hello.")) == PCM * 2
     assert voice.asked == [["Hello."]]
+
+
+async def test_without_an_address_the_service_is_called_on_its_streaming_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+
+    async def send(_: AWSCRTHTTPClient, request: Any, **__: Any) -> None:
+        called.append(f"{request.destination.host}:{request.destination.port}")
+        raise OSError("no network here")
+
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setattr(AWSCRTHTTPClient, "send", send)
+    session = SpeechSession.to("voice", "eu-west-1")
+    with pytest.raises(SpeechError, match=r"endpoint 'voice' did not open a session: .*no network here"):
+        await spoken(session, "Hello.")
+    await session.close()
+    assert called == ["runtime.sagemaker.eu-west-1.amazonaws.com:8443"]

@@ -20,6 +20,7 @@ class Voice:
         self.chunks = [PCM, PCM] if chunks is None else chunks
         self.asked: list[list[str]] = []
         self.requests: list[dict[str, Any]] = []
+        self.kinds: list[str] = []
         self.closes = 0
         self.open = 0
         self.entered = asyncio.Event()
@@ -38,6 +39,7 @@ class Voice:
         self.entered.set()
         try:
             async for message in connection:
+                self.kinds.append("text" if isinstance(message, str) else "binary")
                 request = json.loads(message)
                 if request.get("type") == "close":
                     self.closes += 1
