@@ -98,7 +98,7 @@ async def test_invocations_over_http1_have_a_log_too(state_directory: Path) -> N
 
 def test_a_file_of_several_sessions_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "all.ndjson"
-    lines = []
+    lines: list[str] = []
     for name in ("first", "second"):
         trace = SessionTrace(name, "ep", lambda: 0.0)
         trace.add("client", "in", "http", f"POST /{name}")
