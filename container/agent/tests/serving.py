@@ -55,7 +55,7 @@ async def agent(
     The model is a scripted one, or the real BedrockModel, to which the emulator plays a script.
     """
     before = asyncio.all_tasks()
-    async with asyncio.timeout(60), container(handler) as target:
+    async with asyncio.timeout(120), container(handler) as target:
         emulator = in_front(target.url)
         if isinstance(model, Script):
             emulator.play_bedrock(model)

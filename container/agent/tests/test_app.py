@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -150,8 +151,7 @@ async def test_a_model_that_fails_is_an_error_event_and_the_next_turn_works(
     async with agent(Voice(), model, in_front) as client:
         events = await invoke(client)
         assert (events[-1]["type"], events[-1]["code"]) == ("error", code)
-        with pytest.raises(AssertionError, match=message):
-            raise AssertionError(events[-1]["message"])
+        assert re.search(message, events[-1]["message"])
         assert audio(await invoke(client)) == PCM * 4
 
 
@@ -174,25 +174,30 @@ async def test_an_answer_that_reached_the_token_limit_is_spoken(in_front: InFron
 
 
 @pytest.mark.parametrize(
-    ("handler", "heard", "code", "message"),
+    ("handler", "limits", "heard", "code", "message"),
     [
-        (ClosesEarly(times=1), PCM * 2, "session_ended", "before it had spoken everything"),
-        (silent, b"", "no_answer", r"did not answer within 0\.5 s; expected was synthesis_start"),
-        (Refuses(), b"", "model_failed", "model failed"),
-        (Says("garbage"), b"", "protocol", "a text that is not a JSON object"),
-        (Says('{"type":"synthesis_start"}', PCM), PCM, "no_answer", r"did not answer within 0\.5 s; expected was more"),
+        (ClosesEarly(times=1), {}, PCM * 2, "session_ended", "before it had spoken everything"),
+        (silent, {"speech_timeout_s": 0.5}, b"", "no_answer", r"answer within 0\.5 s; expected was synthesis_start"),
+        (Refuses(), {}, b"", "model_failed", "model failed"),
+        (Says("garbage"), {}, b"", "protocol", "a text that is not a JSON object"),
+        (
+            Says('{"type":"synthesis_start"}', PCM),
+            {"speech_work_timeout_s": 0.5},
+            PCM,
+            "no_answer",
+            r"answer within 0\.5 s; expected was more audio",
+        ),
     ],
+    ids=["closes early", "never answers", "error", "garbage", "falls silent"],
 )
 async def test_a_container_that_misbehaves_is_an_error_event_and_earlier_audio_is_kept(
-    in_front: InFront, handler: Handler, heard: bytes, code: str, message: str
+    in_front: InFront, handler: Handler, limits: dict[str, Any], heard: bytes, code: str, message: str
 ) -> None:
-    limits: dict[str, Any] = {"speech_timeout_s": 0.5, "speech_work_timeout_s": 0.5}
     async with agent(handler, ScriptedModel(["Hello there."]), in_front, **limits) as client:
         events = await invoke(client)
         assert audio(events) == heard
         assert (events[-1]["type"], events[-1]["code"]) == ("error", code)
-        with pytest.raises(AssertionError, match=message):
-            raise AssertionError(events[-1]["message"])
+        assert re.search(message, events[-1]["message"])
         if isinstance(handler, ClosesEarly | Refuses):
             assert audio(await invoke(client)) == PCM * 2  # the next turn works
         await idle(client)
@@ -331,8 +336,7 @@ async def test_a_payload_that_makes_no_sense_is_one_error_event(
     async with agent(voice, ScriptedModel(TWO), in_front) as client:
         (event,) = await invoke(client, payload)
         assert event["code"] == "invalid_request"
-        with pytest.raises(AssertionError, match=message):
-            raise AssertionError(event["message"])
+        assert re.search(message, event["message"])
         assert (await client.post("/invocations", content=b"{")).status_code == 400
     assert voice.asked == []
 

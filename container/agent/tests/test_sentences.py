@@ -5,7 +5,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from container.agent.sentences import SentenceSplitter
@@ -55,7 +55,7 @@ def test_gold_covers_languages_enough() -> None:
     assert len({language for language, _, _ in gold()}) >= 10
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([5, 12, 40, 280]))
 def test_the_fragmentation_does_not_matter_and_nothing_is_lost(text: str, cuts: list[int], max_chars: int) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
@@ -67,7 +67,7 @@ def test_the_fragmentation_does_not_matter_and_nothing_is_lost(text: str, cuts: 
     assert all(len(sentence) <= max_chars + 1 for sentence in whole)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS)
 def test_a_second_flush_gives_nothing_and_the_next_text_is_a_new_one(text: str) -> None:
     splitter = SentenceSplitter()
@@ -76,7 +76,7 @@ def test_a_second_flush_gives_nothing_and_the_next_text_is_a_new_one(text: str) 
     assert splitter.feed(text) + splitter.flush() == first
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, st.lists(st.floats(0, 3), min_size=1, max_size=80))
 def test_time_loses_nothing_either(text: str, waits: list[float]) -> None:
     clock = Time()

@@ -34,7 +34,7 @@ async def speaking(
 ) -> AsyncIterator[SpeechSession]:
     """A session to a container; afterwards none of its tasks may be left."""
     before = asyncio.all_tasks()
-    async with asyncio.timeout(60), container(handler) as target:
+    async with asyncio.timeout(120), container(handler) as target:
         running = asyncio.all_tasks() - before
         in_front(target.url)
         session = SpeechSession.to(

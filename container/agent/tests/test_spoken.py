@@ -1,7 +1,7 @@
 """What is read aloud of an answer with markup."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from container.agent.sentences import SentenceSplitter
@@ -53,6 +53,7 @@ def test_code_is_not_read_even_where_it_covers_several_sentences() -> None:
     assert [text for text in map(spoken.clean, sentences) if text] == ["Try this:", "Then go on."]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.sampled_from("aB1 \n*_~`#>|[](){}<>!-+.,:/&😀\u200d\ud800https"), max_size=80))
 def test_any_text_is_cleaned_to_something_readable_or_to_nothing(text: str) -> None:
     spoken = SpokenText().clean(text)
