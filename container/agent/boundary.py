@@ -11,7 +11,7 @@ import sentencex
 
 from container.agent import lexicon
 
-__all__ = ["CLAUSE_END", "SENTENCE_END", "SPACE", "STOPPED", "Gap", "Wait", "cut", "in_word"]
+__all__ = ["CLAUSE_END", "SENTENCE_END", "SPACE", "STOPPED", "Gap", "Wait", "cut", "in_word", "line_end"]
 
 MAX_HELD = 200
 """Characters after which a quotation or parenthesis that is still open no longer holds its sentences together."""
@@ -84,6 +84,19 @@ def cut(gap: Gap, language: str) -> int | Wait | None:
     return at if verdict is True else None if verdict is False else verdict
 
 
+def line_end(before: str, between: str) -> int | None:
+    """Return where in `between` a line ends that ends a sentence whatever follows; None if that is not certain yet."""
+    newline = _NEWLINE.search(between)
+    if newline is None or not any(map(in_word, before)):
+        return None
+    over = len(_NEWLINE.findall(between)) > 1 or _stop_in(between[: newline.start()])
+    return newline.end() if over else None
+
+
+def _stop_in(text: str) -> bool:
+    return _STOP.search(text) is not None or _WIDE_STOP.search(text) is not None
+
+
 def _end(between: str, stop: int) -> int:
     """Return the place after the last white space behind the stop: marks that touch the next word belong to it."""
     return max((match.end() for match in SPACE.finditer(between, stop)), default=stop)
@@ -93,7 +106,7 @@ def _line_ends(gap: Gap, newline: re.Match[str]) -> bool | Wait:
     lines = _NEWLINE.findall(gap.between)
     if len(lines) > 1 or "\u2029" in lines or _LIST_MARK.search(gap.between[newline.end() :]):
         return True
-    if _STOP.search(gap.between[: newline.start()]) or _WIDE_STOP.search(gap.between[: newline.start()]):
+    if _stop_in(gap.between[: newline.start()]):
         return True
     if gap.word[0].isdigit():  # a number in a wrapped line, or that of a list
         return gap.follower in (".", ")") if gap.whole else Wait.FOR_MORE
@@ -134,6 +147,12 @@ def _last_word(text: str) -> str:
     return text[start:].lstrip(".’'-")
 
 
+def _is_dotted(word: str) -> bool:
+    """Whether a word looks like "U.S" or "Ph.D", not like "main.py", "3.5" or "docs.example.org"."""
+    parts = word.split(".")
+    return len(parts) > 1 and not word[0].isdigit() and all(len(part) <= 3 for part in parts)
+
+
 def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
     short = last.lower()
     initial = len(last) == 1 and last.isalpha()
@@ -143,9 +162,9 @@ def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
         return False
     if short in lexicon.OFTEN_LAST:
         return True
-    doubtful = initial or ("." in last and not last[0].isdigit()) or short in lexicon.MAYBE_LAST
+    doubtful = initial or _is_dotted(last) or short in lexicon.MAYBE_LAST
     if not doubtful and _sentencex_cuts(gap, language):
-        if not last.isdigit() or len(last) > 2 or gap.word[0].isdigit():
+        if not last.isdigit() or len(last) > 2 or gap.word[0].isdigit() or language not in lexicon.ORDINAL_LANGUAGES:
             return True
         if gap.whole:  # "am 3. Oktober": which words follow an ordinal, sentencex knows
             return _sentencex_cuts(gap, language, gap.word)

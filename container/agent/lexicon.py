@@ -52,5 +52,8 @@ STARTERS = _words(
 )
 """Function words: their capital can only be that of a sentence."""
 
+ORDINAL_LANGUAGES = _words("cs da de et fi hr hu is lv nb nn no pl sk sl sr tr")
+"""Languages that write ordinal numbers with a full stop: "am 3. Oktober"."""
+
 QUOTATIVES = frozenset("とってっは、，,他她我你说說问問道喊叫")
 """Characters with which a Chinese or Japanese sentence goes on after a quotation that ended in a stop."""

@@ -1,15 +1,15 @@
 """A text that arrives in fragments, to sentences.
 
 A gap between two words is judged when the characters that decide it are there, and by those alone: so the result does
-not depend on how the text was cut into fragments. In most cases the first letter of the next word decides; after an
-abbreviation, an initial or an ellipsis the whole word does.
+not depend on how the text was cut into fragments. The end of a line decides at once, and in most other cases the first
+letter of the next word; after an abbreviation, an initial or an ellipsis the whole word does.
 """
 
 import time
 import unicodedata
 from collections.abc import Callable
 
-from container.agent.boundary import CLAUSE_END, SENTENCE_END, SPACE, STOPPED, Gap, Wait, cut, in_word
+from container.agent.boundary import CLAUSE_END, SENTENCE_END, SPACE, STOPPED, Gap, Wait, cut, in_word, line_end
 
 __all__ = ["MAX_CHARS", "SentenceSplitter"]
 
@@ -104,6 +104,9 @@ class SentenceSplitter:
         end = self._judge(at + inside, whole=not inside) if self._undecided else None
         if inside:
             self._last_end = at + 1
+        elif end is None and self._text[at].isspace():
+            over = line_end(self._text[: self._last_end], self._text[self._last_end : at + 1])
+            end = None if over is None else self._last_end + over
         return end
 
     def _judge(self, word_end: int, *, whole: bool) -> int | None:

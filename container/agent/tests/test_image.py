@@ -168,6 +168,6 @@ def test_the_image_serves_without_rights_and_stops_when_told(image: tuple[docker
         (event,) = frames(answer.content)
         assert event["code"] == "not_configured"
         running.stop(timeout=30)
-        assert running.wait()["ExitCode"] in (0, 143)
+        assert running.wait()["StatusCode"] in (0, 143)
     finally:
         running.remove(force=True)
