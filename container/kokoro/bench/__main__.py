@@ -25,6 +25,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--runs", type=int, default=7, help="%(default)s")
     command = commands.add_parser("throughput", parents=[common], help=throughput.__doc__)
     command.add_argument("--seconds", type=float, default=60, help="for each number of sessions (%(default)s)")
+    command.add_argument(
+        "--sessions", type=int, nargs="+", default=list(throughput.SESSIONS), metavar="N", help="%(default)s"
+    )
     command = commands.add_parser("ping", parents=[common], help=ping.__doc__)
     command.add_argument("--seconds", type=float, default=30, help="%(default)s")
     command = commands.add_parser("leaks", parents=[common], help=leaks.__doc__)
@@ -38,7 +41,7 @@ def _plan(options: argparse.Namespace) -> str:
         case "tts":
             return tts.plan(options.runs)
         case "throughput":
-            return throughput.plan(options.seconds)
+            return throughput.plan(options.seconds, options.sessions)
         case "ping":
             return ping.plan(options.seconds)
         case _:
@@ -50,7 +53,7 @@ async def _measure(options: argparse.Namespace) -> tuple[Table, dict[str, Any]]:
         case "tts":
             return await tts.measure(options.engine, options.runs)
         case "throughput":
-            return await throughput.measure(options.engine, options.seconds)
+            return await throughput.measure(options.engine, options.seconds, options.sessions)
         case "ping":
             return await ping.measure(options.engine, options.seconds)
         case _:
@@ -71,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RuntimeError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; nothing was measured to the end\n")
+        return 130
     if not report.has_gpu():
         table.rows.append(("a GPU (none here)", *(None for _ in table.columns[1:])))
     print(f"\n{table.text()}")

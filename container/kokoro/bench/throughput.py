@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from container.kokoro.bench import client
@@ -12,12 +13,12 @@ KINDS = (NAIVE, OURS)
 SESSIONS = (1, 2, 4, 8)
 
 
-def plan(seconds: float) -> str:
+def plan(seconds: float, sessions: Sequence[int]) -> str:
     """Say what would be done."""
-    return f"for each of {len(KINDS)} servers: {', '.join(map(str, SESSIONS))} sessions, at least {seconds:g} s each"
+    return f"for each of {len(KINDS)} servers: {', '.join(map(str, sessions))} sessions, at least {seconds:g} s each"
 
 
-async def measure(engine: str, seconds: float) -> tuple[Table, dict[str, Any]]:
+async def measure(engine: str, seconds: float, numbers: Sequence[int]) -> tuple[Table, dict[str, Any]]:
     """Return the table and the raw figures."""
     table = Table(
         f"Throughput: sessions that ask for {len(client.TEXT)} characters after the other, at least {seconds:g} s each",
@@ -29,7 +30,7 @@ async def measure(engine: str, seconds: float) -> tuple[Table, dict[str, Any]]:
         async with running(kind, engine) as server:
             async with client.session(server.port) as socket:
                 await client.speak(socket, client.TEXT)  # warm-up
-            for sessions in SESSIONS:
+            for sessions in numbers:
                 rate, first = await _load(server.port, sessions, seconds)
                 base.setdefault(sessions, rate)
                 table.rows.append((

@@ -39,7 +39,6 @@ def fake_servers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for module in (tts, throughput, ping, leaks):
         monkeypatch.setattr(module, "running", running)
-    monkeypatch.setattr(throughput, "SESSIONS", (1, 2))
     return started
 
 
@@ -62,7 +61,7 @@ def test_time_to_first_audio(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 
 
 def test_throughput(tmp_path: Path) -> None:
-    rows = result(tmp_path, "throughput", "--seconds", "0.2")["rows"]
+    rows = result(tmp_path, "throughput", "--seconds", "0.2", "--sessions", "1", "2")["rows"]
     assert isinstance(rows, list)
     assert [row[1] for row in rows[:-1]] == [1, 2, 1, 2]
     assert all(row[2] > 0 for row in rows[:-1])
