@@ -1,9 +1,13 @@
 """What the suite is itself tested with: small containers that are known to be good, or to have exactly one fault."""
 
+import shlex
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
-type Server = Literal["uvicorn", "hypercorn"]
+from emulator.target import Target
+
+type Server = Literal["uvicorn", "hypercorn", "aiohttp", "websockets"]
 
 
 @dataclass(frozen=True)
@@ -11,8 +15,8 @@ class Container:
     """One container of the suite's own test bench: how to serve it and which check has to catch it.
 
     name        unique, as printed in the matrix
-    app         ASGI app as `module:attribute`
-    server      the ASGI server that serves it; the same bug looks different under each
+    app         ASGI app as `module:attribute`; without an attribute, a module that serves itself
+    server      what serves it; the same bug looks different under each
     caught_by   id of the check whose fault it has; None for a good container, which no check may fail
     profile     the protocol that it speaks, by name or as a TOML file, and so the checks that it is judged by
     stands_for  one line: the mistake as people make it, with the public report that it stands for
@@ -28,3 +32,10 @@ class Container:
     stands_for: str
     cause: str = ""
     blocks: bool = False
+
+    @property
+    def target(self) -> Target:
+        """How it is started."""
+        if ":" in self.app:
+            return Target("app", self.app, self.server)
+        return Target("command", shlex.join([sys.executable, "-m", self.app, "{port}"]).replace("'{port}'", "{port}"))

@@ -22,7 +22,6 @@ from contract_tests.report import render
 from contract_tests.runner import emulated, judge_all
 from contract_tests.verdict import Level, Status, Verdict
 from emulator.launch import launched, starting
-from emulator.target import Target
 
 __all__ = ["Matrix", "measure"]
 
@@ -100,15 +99,11 @@ def _starter(container: Container) -> Starter | None:
     known = container.caught_by is None and container.server == "hypercorn"  # which fails it, whatever it serves
     if known or container.caught_by not in {None, _STARTS}:
         return None
-    return partial(starting, _target(container), Path.cwd())
-
-
-def _target(container: Container) -> Target:
-    return Target("app", container.app, container.server)
+    return partial(starting, container.target, Path.cwd())
 
 
 def _start(container: Container) -> AbstractContextManager[str]:
-    return launched(_target(container), _START_TIMEOUT_S, Path.cwd())
+    return launched(container.target, _START_TIMEOUT_S, Path.cwd())
 
 
 async def _judge(benches: Sequence[Bench]) -> list[list[Verdict]]:

@@ -14,10 +14,11 @@ def broken(
     cause: str,
     blocks: bool = False,
 ) -> Container:
-    """Return the entry of one module of this package; its name tells the server only where it is not uvicorn."""
+    """Return the entry of one module of this package; its name tells the server only where it is hypercorn."""
+    asgi = server in {"uvicorn", "hypercorn"}
     return Container(
-        name=module.replace("_", "-") + ("" if server == "uvicorn" else f"-{server}"),
-        app=f"contract_tests.broken.{module}:app",
+        name=module.replace("_", "-") + (f"-{server}" if server == "hypercorn" else ""),
+        app=f"contract_tests.broken.{module}" + (":app" if asgi else ""),
         server=server,
         caught_by=caught_by,
         profile=profile,
@@ -55,6 +56,13 @@ CONTAINERS = (
         cause="A branch handles only the text type",
     ),
     broken(
+        "aiohttp_text_only",
+        "CT1",
+        "An aiohttp loop with a branch for TEXT only. https://github.com/kirodotdev/KiroCrew/issues/6222",
+        server="aiohttp",
+        cause="A branch handles only the text type",
+    ),
+    broken(
         "control_as_binary",
         "CT1",
         "Control events sent as BINARY frames. https://github.com/BerriAI/litellm/pull/28848",
@@ -65,6 +73,13 @@ CONTAINERS = (
         "CT2",
         "json.loads outside the try. https://github.com/jenkinsci/resources-ai-chatbot-plugin/issues/257",
         cause="Parsing or dispatch stands outside the loop's `try`",
+    ),
+    broken(
+        "websockets_unguarded",
+        "CT2",
+        "json.loads outside the try: Close 1011 here. https://github.com/soniqo/speech-swift/pull/315",
+        server="websockets",
+        cause="An exception leaves the handler",
     ),
     broken(
         "closes_on_bad",
@@ -112,6 +127,13 @@ CONTAINERS = (
         "blocked_pong",
         "CT6",
         "Answers no Ping while it works. https://github.com/aio-libs/aiohttp/pull/10544",
+        cause="Nobody reads while the container works",
+    ),
+    broken(
+        "aiohttp_deaf",
+        "CT6",
+        "Receives and works in one coroutine. https://github.com/NousResearch/hermes-agent/pull/57373",
+        server="aiohttp",
         cause="Nobody reads while the container works",
     ),
     broken(
@@ -266,6 +288,14 @@ CONTAINERS = (
         "CT18",
         "The handler of an open session never ends, and so the server does not. "
         "https://github.com/sgl-project/sglang/pull/19008",
+        cause="The server waits for the handler of the open session",
+    ),
+    broken(
+        "aiohttp_stop",
+        "CT18",
+        "aiohttp waits a minute for open sessions, and nobody closes them. "
+        "https://github.com/esphome/device-builder/pull/601",
+        server="aiohttp",
         cause="The server waits for the handler of the open session",
     ),
     broken(

@@ -103,6 +103,10 @@ def _session_lost(what: str, answer: Answer) -> Finding:
     outcome = answer.outcome
     if isinstance(outcome, Failed) and outcome.without_close_frame:
         causes = ("Parsing or dispatch stands outside the loop's `try`: the exception leaves the handler.",)
+    elif isinstance(outcome, Failed) and outcome.code == "1011":
+        causes = (
+            "An exception leaves the handler, and the server closes with 1011: parsing stands outside the `try`.",
+        )
     elif isinstance(outcome, Ended | Failed):
         causes = ("The handler closes the session on purpose when it does not understand a message.",)
     else:

@@ -5,7 +5,7 @@ import httpx
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.profile import InvocationRule, Profile, RequestTemplate
-from contract_tests.reach import HttpReply
+from contract_tests.reach import Capability, HttpReply
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 
 __all__ = ["HttpErrorBefore200"]
@@ -58,6 +58,11 @@ class HttpErrorBefore200(Check):
         if good.status in _ABSENT:
             absent = not_applicable(f"the container does not offer POST {_PATH} (HTTP {good.status})")
             return absent, absent, log
+        if good.status is None and await _no_such_path(bench):
+            absent = not_applicable(
+                f"the container does not offer {_PATH}, and its server takes no request with a body"
+            )
+            return absent, absent, log
         finding = _good(rule, good)
         if finding is not None:
             return finding, silent, log
@@ -69,6 +74,18 @@ class HttpErrorBefore200(Check):
         broken, broken_log = await _post(bench, rule.breaking)
         done = passed(f"a bad request is refused with HTTP {bad.status}; a failure half-way shows ({broken})")
         return _breaking(rule.breaking, broken) or done, silent, broken_log
+
+
+async def _no_such_path(bench: Bench) -> bool:
+    """Tell whether the path is unknown: some WebSocket servers drop every request with a body, wherever it goes."""
+    if not bench.can(Capability.PING):
+        return False
+    try:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            reply = await http.get(f"{bench.url}{_PATH}", timeout=bench.patience)
+    except httpx.HTTPError:
+        return False
+    return reply.status_code == httpx.codes.NOT_FOUND
 
 
 async def _post(bench: Bench, template: RequestTemplate) -> tuple[HttpReply, tuple[str, ...]]:

@@ -33,6 +33,22 @@ CONTAINERS = (
         stands_for="No framework: plain ASGI",
     ),
     Container(
+        name="aiohttp",
+        app="contract_tests.good.aiohttp_speech",
+        server="aiohttp",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="aiohttp: a task that reads and a task that speaks",
+    ),
+    Container(
+        name="websockets",
+        app="contract_tests.good.websockets_speech",
+        server="websockets",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="The server of the websockets library, which knows GET only",
+    ),
+    Container(
         name="brace",
         app="contract_tests.good.brace:app",
         server="uvicorn",
