@@ -24,10 +24,14 @@ from emulator.bench.stack import Stack, StackError, running
 _CONDITIONS = ("40:0", "40:0.5", "80:0.5", "20:0.5")
 _PROMPT = "Why should an agent speak before its answer is complete?"
 _MODES = ("bidi", "batch")
+_SPEECH = "emulator.bench.speech:app"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; the exit status is 1 where a bidi answer was not heard before its text was complete."""
+    """Run the benchmark; the exit status is 1 where a bidi answer was not heard before its text was complete.
+
+    Only with the speech container of the benchmark: a real one may be slower than the model, whatever the order.
+    """
     options = _parser().parse_args(arguments)
     conditions = [Condition.parse(given) for given in options.condition or _CONDITIONS]
     try:
@@ -47,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"not early: {run.condition}, first audio at {run.container_ms:g} ms, text complete at {run.text_ms:g} ms"
         )
-    return 1 if late else 0
+    return 1 if late and options.target == _SPEECH else 0  # another container may be slower than any text
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--agent", default="agent", help="as emulator up takes it (default: %(default)s)")
     parser.add_argument(
         "--target",
-        default="emulator.bench.speech:app",
+        default=_SPEECH,
         help="the speech container: by default one that takes 50 ms + 0.03 s for each second of audio; or kokoro, …",
     )
     parser.add_argument("--runs", type=int, default=5, help="of each mode and condition (default: %(default)s)")

@@ -61,6 +61,37 @@ async def test_text_and_audio_arrive_in_both_modes(cut: int, tmp_path: Path) -> 
     assert milliseconds(batch["first"]) >= milliseconds(batch["written"])
 
 
+GAPLESS = """(async () => {
+    const context = new OfflineAudioContext(1, 48000, 24000);
+    await context.audioWorklet.addModule("worklet.js");
+    const node = new AudioWorkletNode(context, "player", { numberOfInputs: 0, outputChannelCount: [1] });
+    node.connect(context.destination);
+    const samples = Float32Array.from({ length: 5000 }, (_, at) => (at + 1) / 8192);
+    const paused = context.suspend(0.1);
+    const rendering = context.startRendering();
+    await paused;
+    for (let at = 0, size = 1; at < samples.length; at += size, size = size * 2 + 1) {
+        node.port.postMessage(samples.slice(at, at + size));
+    }
+    node.port.postMessage({ end: true });
+    const synced = new Promise((resolve) => { node.port.onmessage = ({ data }) => data.synced && resolve(); });
+    node.port.postMessage({ sync: true });
+    await synced;
+    await context.resume();
+    const heard = (await rendering).getChannelData(0);
+    const first = heard.findIndex((sample) => sample !== 0);
+    const same = samples.every((sample, at) => heard[first + at] === sample);
+    const silent = heard.subarray(first + samples.length).every((sample) => sample === 0);
+    return [first >= 0, same, silent];
+})()"""
+
+
+async def test_the_player_leaves_no_gap_between_chunks(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        for _ in range(5):
+            assert await tab.run(GAPLESS) == [True, True, True]
+
+
 def milliseconds(shown: str) -> int:
     return int(shown.removesuffix(" ms"))
 

@@ -1,4 +1,5 @@
-// The audio thread of the player. Messages in: samples, {end}, {clear}; out: {started}, {gap}, {ended}.
+// The audio thread of the player. Messages in: samples, {end}, {clear}, {sync}; out: {started}, {gap}, {ended}, and
+// {synced} when what was sent before the {sync} is there.
 
 import { SampleQueue } from "./queue.js";
 
@@ -14,6 +15,8 @@ class PlayerProcessor extends AudioWorkletProcessor {
         this.#queue.push(data);
       } else if (data.end) {
         this.#ending = true;
+      } else if (data.sync) {
+        this.port.postMessage({ synced: true });
       } else if (data.clear) {
         this.#queue.clear();
         this.#playing = false;
