@@ -1,5 +1,7 @@
 import asyncio
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -102,3 +104,48 @@ async def test_an_agent_that_is_no_longer_wanted_while_it_starts_is_ended(comman
     process = int(said[0].rpartition(" ")[2])
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+@pytest.mark.parametrize("answer", ["200", "503"])
+def test_ctrl_c_ends_the_emulator_and_its_agent(answer: str, command: str, tmp_path: Path) -> None:
+    arguments = [
+        sys.executable,
+        "-m",
+        "emulator",
+        "up",
+        "--port",
+        "0",
+        "--state-dir",
+        str(tmp_path),
+        "--agent",
+        command,
+    ]
+    process = subprocess.Popen(
+        arguments,
+        env={**os.environ, "ANSWER": answer},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        agent = 0
+        # 503: it starts for ever; 200: until all is said
+        wanted = "Ctrl-C stops" if answer == "200" else "agent | I listen"
+        for line in process.stdout:
+            if "agent | I listen" in line:
+                agent = int(line.rpartition(" ")[2])
+            if wanted in line:
+                break
+        process.send_signal(signal.SIGINT)
+        said = process.stdout.read()
+        assert process.wait(timeout=30) == 0
+        assert "Stopping" in said
+        assert "Traceback" not in said
+        with pytest.raises(ProcessLookupError):
+            os.kill(agent, 0)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
