@@ -70,6 +70,8 @@ class Dialogue:
         self._heard = False
         self._odd = b""
         self._text = b""
+        self.complaint: SpeechError | None = None
+        """What the container said about the session as a whole: that it is idle, or one too many."""
 
     @property
     def idle(self) -> bool:
@@ -106,6 +108,7 @@ class Dialogue:
         self._waiting.extendleft(reversed(self._asked))
         self._asked.clear()
         self._begun, self._heard, self._odd, self._text = False, False, b"", b""
+        self.complaint = None
         return cut
 
     def clear(self) -> None:
@@ -144,14 +147,8 @@ class Dialogue:
         if kind not in ("synthesis_start", "synthesis_complete", "error"):
             return None  # a message that a later version may know
         if kind == "error":
-            text = message.get("message")
-            code = message.get("code")
-            shown = self._asked[0].text[:60] if self._asked else ""
-            raise SpeechError(
-                code if isinstance(code, str) else "refused",
-                f"the speech container answered with an error: {text if isinstance(text, str) else message}"
-                + (f" (sentence {shown!r})" if shown else ""),
-            )
+            self._refused(message)
+            return None
         sentence = self._current(message)
         if kind == "synthesis_start":
             self._begun = True
@@ -160,6 +157,17 @@ class Dialogue:
         self._begun, self._heard, self._odd = False, False, b""
         seconds = message.get("total_duration_s")
         return Finished(sentence, float(seconds) if isinstance(seconds, int | float) else None)
+
+    def _refused(self, message: dict[str, Any]) -> None:
+        """Raise SpeechError for an error about a sentence; note one about the session, which then ends."""
+        text, code = message.get("message"), message.get("code")
+        error = SpeechError(
+            code if isinstance(code, str) else "refused",
+            f"the speech container answered with an error: {text if isinstance(text, str) else message}",
+        )
+        if message.get("request_id") in [str(sentence.number) for sentence in self._asked]:
+            raise error
+        self.complaint = error
 
     def _current(self, message: dict[str, Any]) -> Sentence:
         if not self._asked:

@@ -24,6 +24,11 @@ CLOSE_TIMEOUT_S = 3.0
 _END_S = 1.0
 """For the reader to see that its connection is closed."""
 
+_ENDED_EARLY = (
+    "the speech container ended the session before it had spoken everything; expected was synthesis_complete for each "
+    "request"
+)
+
 _log = logging.getLogger(__name__)
 
 
@@ -235,7 +240,7 @@ class SpeechSession:
             async with asyncio.timeout_at(deadline):
                 return await self._inbox.get()
         except TimeoutError:
-            raise SpeechError(
+            raise self._dialogue.complaint or SpeechError(
                 "no_answer",
                 f"the speech container did not answer within {self._limit_s:g} s; expected was "
                 + (
@@ -262,13 +267,10 @@ class SpeechSession:
         return []
 
     def _lost(self, item: _Lost) -> list[Event]:
+        complaint, self._dialogue.complaint = self._dialogue.complaint, None
         if self._dialogue.idle:
             return []  # between two sentences: it is opened again when the next one comes
-        error = item.error or SpeechError(
-            "session_ended",
-            "the speech container ended the session before it had spoken everything; expected was synthesis_complete "
-            "for each request",
-        )
+        error = complaint or item.error or SpeechError("session_ended", _ENDED_EARLY)
         if not item.link.was_open:
             raise error
         cut = self._dialogue.drop()

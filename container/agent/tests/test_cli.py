@@ -1,6 +1,8 @@
 """Settings and the command line."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +80,11 @@ def test_the_score_names_what_is_not_installed(
     assert next(line for line in lines if line.startswith("ours")).split()[1:4] == ["75", "of", "75"]
     assert int(next(line for line in lines if line.startswith("none")).split()[1]) < 20
     assert "absent               not installed" in lines
+
+
+def test_every_variable_is_documented() -> None:
+    code = Path(cli.__file__).with_name("settings.py").read_text(encoding="utf-8")
+    page = (Path(cli.__file__).parents[2] / "docs" / "voice-agent.md").read_text(encoding="utf-8")
+    names = set(re.findall(r'"((?:SPEECH|AGENT)_[A-Z_]+)"', code))
+    assert len(names) >= 9
+    assert {name for name in names if f"`{name}`" not in page} == set()

@@ -20,6 +20,7 @@ from container.agent.tests.voices import (
     Handler,
     LeavesAfter,
     Says,
+    Tires,
     Voice,
     silent,
 )
@@ -111,6 +112,26 @@ async def test_a_session_that_ended_between_turns_is_opened_again(in_front: InFr
             assert pcm(await spoken(session, turn)) == PCM * 2
             await asyncio.sleep(pause)  # with and without the loss being seen before the next turn
     assert voice.texts == ["One.", "Two."]
+
+
+@pytest.mark.parametrize("wait", [False, True])
+async def test_a_container_that_tires_of_a_kept_session_is_no_failure(in_front: InFront, *, wait: bool) -> None:
+    voice = Tires()
+    async with speaking(voice, in_front) as session:
+        for turn in ("One.", "Two."):
+            voice.tired.clear()
+            assert pcm(await spoken(session, turn)) == PCM * 2
+            if wait:
+                await voice.tired.wait()
+    assert voice.texts[0] == "One."
+    assert voice.texts[-1] == "Two."
+
+
+async def test_what_the_container_says_about_the_session_is_the_reason(in_front: InFront) -> None:
+    async with speaking(Tires(times=0), in_front) as session:
+        with pytest.raises(SpeechError, match="one too many") as caught:
+            await spoken(session, "One.")
+        assert caught.value.code == "too_many_sessions"
 
 
 async def test_text_goes_out_while_audio_comes_in(in_front: InFront) -> None:

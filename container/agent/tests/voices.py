@@ -111,6 +111,25 @@ class LeavesAfter(Voice):
             await connection.close(1000)
 
 
+class Tires(Voice):
+    """Ends its first `times` sessions after an answer, as idle ones; later ones it refuses at once."""
+
+    def __init__(self, times: int = 99) -> None:
+        super().__init__()
+        self.times = times
+        self.tired = asyncio.Event()
+
+    async def answer(self, connection: ServerConnection, request_id: str, session: int) -> None:
+        """Answer or not, complain, close."""
+        if session <= self.times:
+            await super().answer(connection, request_id, session)
+            await self.control(connection, "error", "unknown", code="idle", message="nothing was asked for 60 s")
+        else:
+            await self.control(connection, "error", "unknown", code="too_many_sessions", message="one too many")
+        await connection.close(1000 if session <= self.times else 1013)
+        self.tired.set()
+
+
 class Chatters(Voice):
     """Sends messages that nobody knows, for ever."""
 
