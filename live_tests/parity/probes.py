@@ -15,6 +15,7 @@ __all__ = ["PROBES", "Probe"]
 _NOBODY = "no-such-endpoint-sagemaker-bidi"
 _NO_PATH = "no/such/path"
 _QUIET_S = 2.0
+_WORK_S = 0.05
 _DEFAULT_PATH = "invocations-bidirectional-stream"
 
 
@@ -166,12 +167,21 @@ async def _close_message(bench: Bench, ledger: Ledger) -> None:
 
 
 async def _half_close(bench: Bench, ledger: Ledger) -> None:
-    """A request, and the end of the input right behind it: whether its answer still comes."""
-    async with bench.client(), bench.connect() as conversation:
-        answer = await conversation.request("half")
-        await conversation.session.end_input()
-        await conversation.hear(answer, bench.patience)
-    seen = f"the input ended right behind a request: {answer.describe()}"
+    """A request, and the end of the input right behind it: whether its answer still comes.
+
+    An answer that is made at once may overtake the end and says nothing.
+    """
+    text = bench.profile.request.long_text
+    async with bench.client():
+        async with bench.connect() as conversation:
+            whole = await conversation.ask("whole", text)
+        if not whole.complete or whole.seconds < _WORK_S:
+            return
+        async with bench.connect() as conversation:
+            answer = await conversation.request("half", text)
+            await conversation.session.end_input()
+            await conversation.hear(answer, bench.patience_for(text))
+    seen = f"the input ended right behind a request, whose answer takes {whole.seconds:.2f} s: {answer.describe()}"
     ledger.judge("unk.client-end-grace", seen, holds=not answer.complete)
 
 
