@@ -15,6 +15,7 @@ _USAGE = 4
 _EPILOG = """\
 TARGET is one of
   MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
+  FILE.py:APP           the same by its file, e.g. src/server.py:app
   http://HOST:PORT      a container that already runs (ws://HOST:PORT means the same)
   image:NAME[:TAG]      an image, run with the argument 'serve' and port 8080
   command:WORDS         a program, started with {port} replaced, e.g. 'command:node server.js --port {port}'
@@ -77,6 +78,8 @@ def pytest_arguments(options: argparse.Namespace) -> list[str]:
         f"--rootdir={folder}",
         "-p",
         "contract_tests.plugin",
+        "-p",
+        "contract_tests.cli.progress",
         "-p",
         "no:cacheprovider",
         "-m",

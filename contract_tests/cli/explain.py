@@ -71,7 +71,7 @@ def _check(check: Check) -> Iterator[str]:
     if seen:
         yield "Seen in public"
         for each in seen:
-            yield from _wrapped(f"{each.stands_for} (contract_tests/{each.app.split(':')[0].split('.', 1)[1]})", "- ")
+            yield from _wrapped(f"{each.stands_for} ({each.app.split(':')[0].replace('.', '/')}.py)", "- ")
         yield ""
     module = sys.modules[type(check).__module__]
     for fix in dict.fromkeys(value for value in vars(module).values() if isinstance(value, Fix)):

@@ -51,6 +51,8 @@ def test_check_judges_a_container_and_writes_its_reports(tmp_path: Path) -> None
     assert done.returncode == 1, done.stdout
     assert re.search(r"FAIL +CT0 .*does not fail any more", done.stdout)  # the stale entry
     assert re.search(r"WARN +CT1 .*expected \(ticket 7\): no reply", done.stdout)
+    assert len(re.findall(r"^FAIL  CT0 ", done.stdout, re.MULTILINE)) == 2  # as soon as it is there, and at the end
+    assert "test_contract.py::" not in done.stdout
     assert "::error title=CT0 good-request::it does not fail any more" in done.stdout
     assert "::warning title=CT1 text-and-binary::expected" in done.stdout
     document = json.loads((tmp_path / "r.json").read_text("utf-8"))
@@ -90,7 +92,7 @@ def test_everything_is_listed_and_explained(capsys: pytest.CaptureFixture[str]) 
         assert capsys.readouterr().out.startswith(f"{each} ")
     assert ended(["explain", "text-and-binary"]) == 0
     output = capsys.readouterr().out
-    for part in ("At stake", "receive_text()", "[documented]", "vllm/pull/49899", "broken.receive_text", "+ text ="):
+    for part in ("At stake", "receive_text()", "[documented]", "vllm/pull/49899", "broken/receive_text.py", "+ text ="):
         assert part in output
 
 
