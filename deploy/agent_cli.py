@@ -20,7 +20,7 @@ from deploy.console import (
     template_paths,
 )
 from deploy.prices import Prices, dollars
-from deploy.settings import AGENT_REPOSITORY, AGENT_STACK, Settings
+from deploy.settings import AGENT_REPOSITORY, AGENT_STACK, FOUNDATION_STACK, Settings
 from deploy.workflow import Deployment
 
 __all__ = ["app", "main"]
@@ -157,7 +157,8 @@ def doctor(region: Region = None, model: Model = _DEFAULTS.bedrock_model, adviso
         return
     with connected(region, _DEFAULTS.changed(bedrock_model=model)) as deployment:
         checks = [preflight.model_access(*_access(deployment))]
-        digest = images.newest(deployment.cloud, AGENT_REPOSITORY)
+        there = stacks.find(deployment.cloud, FOUNDATION_STACK) is not None
+        digest = images.newest(deployment.cloud, AGENT_REPOSITORY) if there else None
         if digest is not None:
             checks += preflight.agent_image(images.inspect(deployment.cloud, AGENT_REPOSITORY, digest))
         deployment.report(checks)

@@ -56,7 +56,7 @@ class EndpointStack(Stack):
                     instance_type=settings.instance_type,
                     initial_instance_count=settings.instances,
                     initial_variant_weight=1,
-                    inference_ami_version=settings.ami,
+                    inference_ami_version=settings.ami if settings.has_gpu else None,
                     container_startup_health_check_timeout_in_seconds=settings.startup_timeout,
                     model_data_download_timeout_in_seconds=settings.startup_timeout if settings.model_data else None,
                     routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(

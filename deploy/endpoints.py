@@ -1,5 +1,6 @@
 """The endpoint as SageMaker sees it: is it up, and does it run what was deployed?"""
 
+import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -48,8 +49,10 @@ def describe(cloud: Cloud, name: str) -> Running | None:
             return None
         raise
     variant: dict[str, Any] = next(iter(raw.get("ProductionVariants", [])), {})
-    config = client.describe_endpoint_config(EndpointConfigName=raw["EndpointConfigName"])
-    planned: dict[str, Any] = next(iter(config["ProductionVariants"]), {})
+    planned: dict[str, Any] = {}
+    with contextlib.suppress(ClientError):  # a configuration may be deleted while its endpoint goes on
+        config = client.describe_endpoint_config(EndpointConfigName=raw["EndpointConfigName"])
+        planned = next(iter(config["ProductionVariants"]), {})
     image: dict[str, Any] = next(iter(variant.get("DeployedImages", [])), {})
     return Running(
         name,

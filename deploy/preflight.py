@@ -69,7 +69,7 @@ def quota(instance_type: str, instances: int, allowed: float | None) -> Check:
 def ami(settings: Settings, cuda: str | None) -> Check:
     """Judge the driver of the instance's system image against the CUDA version in the container's image."""
     driver = AMIS[settings.ami]
-    if not settings.instance_type.startswith(("ml.g", "ml.p")):
+    if not settings.has_gpu:
         return Check("driver", "ok", f"{settings.instance_type} has no GPU")
     if cuda is None:
         return Check("driver", "ok", f"{settings.ami} (CUDA {driver}); the image says nothing of CUDA")

@@ -124,6 +124,11 @@ class Settings:
         return f"speech-weights-{self.account}-{self.region}"
 
     @property
+    def has_gpu(self) -> bool:
+        """Whether the instance has a GPU, and so a driver to choose."""
+        return self.instance_type.startswith(("ml.g", "ml.p"))
+
+    @property
     def bedrock_foundation_model(self) -> str:
         """The model's id without the prefix of an inference profile (``us.``, ``eu.``, ...)."""
         found = _GEOGRAPHY.match(self.bedrock_model)

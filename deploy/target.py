@@ -77,6 +77,8 @@ def prepare(environment: MutableMapping[str, str]) -> bool:
     PROXIES.update({name: environment.pop(name) for name in _PROXY_NAMES if name in environment})
     from emulator import credentials  # noqa: PLC0415  # the emulator is there in a rehearsal only
 
+    if not environment.get("AWS_DEFAULT_REGION"):
+        environment.setdefault("AWS_REGION", credentials.REGION)
     environment.update(
         {
             "AWS_ACCESS_KEY_ID": credentials.ACCESS_KEY_ID,

@@ -1,7 +1,6 @@
 """Templates, synthesised once: Node needs seconds for it."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,12 @@ FULL = Settings(
 )
 """Everything that can be switched on."""
 PLAIN = FULL.changed(
-    model_data=None, max_instances=None, sessions_per_instance=None, first_audio_alarm_ms=None, environment=()
+    model_data=None,
+    instance_type="ml.c7i.2xlarge",
+    max_instances=None,
+    sessions_per_instance=None,
+    first_audio_alarm_ms=None,
+    environment=(),
 )
 
 Template = dict[str, Any]
@@ -34,12 +38,9 @@ Template = dict[str, Any]
 def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folders full-speech, plain-speech and agent."""
     root = tmp_path_factory.mktemp("assemblies")
-    before = os.environ.get("JSII_NODE")
     synthesise("speech", FULL, root / "full-speech")
     synthesise("speech", PLAIN, root / "plain-speech")
     synthesise("agent", FULL, root / "agent")
-    if before is None:
-        os.environ.pop("JSII_NODE", None)
     return root
 
 

@@ -79,6 +79,7 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
 
     _litter(stage)
     stage.run("agent-infra destroy --yes")
+    stage.run_until("speech-infra destroy --yes", "speech-endpoint: destroying")
     said = stage.run("speech-infra destroy --yes")
     assert BUCKET in said
     assert "RUNNING" not in said
@@ -89,6 +90,7 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "speech/kokoro  2 images" in said
     assert f"/aws/sagemaker/Endpoints/{NAME}" in said
     assert "Nothing was deleted" in stage.run("speech-infra purge", expected=2)
+    stage.run_until("speech-infra purge --yes", "deleted bucket")
     stage.run("speech-infra purge --yes")
     assert "nothing left" in stage.run("speech-infra leftovers")
     assert not stage.stacks()

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk.assertions import Match
-from aws_cdk.assertions import Template as Assertions
 
 from deploy import pins
 from deploy.settings import BIDI_LABEL
@@ -53,6 +51,9 @@ def test_exactly_bucket_and_repositories_outlive_their_stack(
 
 
 def test_the_bucket_is_closed_and_cleans_up(foundation: Template) -> None:
+    from aws_cdk.assertions import Match  # noqa: PLC0415  # at the top it would start Node whenever tests are collected
+    from aws_cdk.assertions import Template as Assertions  # noqa: PLC0415
+
     Assertions.from_json(foundation).has_resource_properties(
         "AWS::S3::Bucket",
         {
@@ -90,6 +91,12 @@ def test_the_endpoint_names_its_image_by_digest_and_its_driver(endpoint: Templat
     assert "VolumeSizeInGB" not in variant  # g5 has a disk of its own
 
 
+def test_an_instance_without_a_gpu_has_no_driver_to_choose(plain_endpoint: Template) -> None:
+    variant = only(plain_endpoint, "AWS::SageMaker::EndpointConfig")["Properties"]["ProductionVariants"][0]
+    assert variant["InstanceType"] == "ml.c7i.2xlarge"
+    assert "InferenceAmiVersion" not in variant
+
+
 def test_the_container_has_no_network_and_gets_its_weights_from_a_folder(
     endpoint: Template, plain_endpoint: Template
 ) -> None:
@@ -125,6 +132,8 @@ def test_the_role_may_do_nothing_that_the_container_does_not_need(endpoint: Temp
 
 
 def test_no_measurement_no_alarm_and_no_scaling(endpoint: Template, plain_endpoint: Template) -> None:
+    from aws_cdk.assertions import Template as Assertions  # noqa: PLC0415
+
     def metrics(template: Template) -> set[str]:
         return {alarm["Properties"]["MetricName"] for alarm in of(template, "AWS::CloudWatch::Alarm")}
 
