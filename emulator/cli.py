@@ -282,7 +282,7 @@ def _banner(server: Server, endpoint: str, agent: str | None) -> str:
         f"an SDK that does not trust the CA seems to hang for 15 s):\n{exports}\n\n"
         f"A client to paste (pip install 'aws-sdk-sagemaker-runtime-http2[awscrt]'):\n\n"
         f"{_SNIPPET.format(endpoint=endpoint)}\n"
-        f"{agent_banner(server, agent)}"
+        f"{agent_banner(server, agent, endpoint)}"
         "Ctrl-C stops the emulator."
     )
 

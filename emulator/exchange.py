@@ -48,8 +48,13 @@ async def answer(exchange: Exchange, status: int, headers: list[tuple[str, str]]
     exchange.end()
 
 
-async def answer_error(exchange: Exchange, error: RequestError, headers: list[tuple[str, str]]) -> None:
-    """Answer with an error as the SDKs read it: the type in ``x-amzn-errortype``, PascalCase members in JSON."""
-    body = json.dumps({"Message": error.message, **error.members}).encode()
+async def answer_error(
+    exchange: Exchange, error: RequestError, headers: list[tuple[str, str]], member: str = "Message"
+) -> None:
+    """Answer with an error as the SDKs read it: the type in ``x-amzn-errortype``, the members in JSON.
+
+    ``member`` is the name of the message in the service's model: SageMaker's are PascalCase.
+    """
+    body = json.dumps({member: error.message, **error.members}).encode()
     head = [("content-type", "application/json"), ("content-length", str(len(body))), ("x-amzn-errortype", error.type)]
     await exchange.fail(error.status, [*head, *headers], body)

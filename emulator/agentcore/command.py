@@ -87,12 +87,14 @@ async def serving_agent(
         yield arn
 
 
-def agent_banner(server: Server, arn: str | None) -> str:
-    """Return what ``emulator up`` says about the agent."""
+def agent_banner(server: Server, arn: str | None, endpoint: str) -> str:
+    """Return what ``emulator up`` says about the agent; ``endpoint`` is the one that it was told to speak with."""
     if arn is None:
         return ""
+    voice = "" if endpoint in server.registry else f"It has no voice: no endpoint {endpoint} is served (--target).\n"
     page = f"Page to talk to it: {server.http_url}/_page/\n" if server.http_url is not None else ""
-    return f"Agent: {arn}\n{page}\nA client of the agent to paste (pip install boto3):\n\n{_SNIPPET.format(arn=arn)}\n"
+    client = f"A client of the agent to paste (pip install boto3):\n\n{_SNIPPET.format(arn=arn)}"
+    return f"Agent: {arn}\n{voice}{page}\n{client}\n"
 
 
 def _print_line(line: str) -> None:

@@ -22,7 +22,7 @@ from emulator.agentcore.request import (
 )
 from emulator.agentcore.runtimes import AgentRuntimes
 from emulator.agentcore.websocket import Tunnel, bearer_of, check_handshake, check_presigned
-from emulator.exchange import Exchange, answer
+from emulator.exchange import Exchange, answer, answer_error
 from emulator.http1 import client
 from emulator.http1.client import PeerError, Response
 from emulator.http1.server import Http1Exchange
@@ -106,7 +106,7 @@ class AgentPlane:
         except RequestError as error:
             _log.warning("%s answered with %s", without_secrets(exchange.path), error)
             with contextlib.suppress(ClientGoneError):
-                await _refuse(exchange, error, head)
+                await answer_error(exchange, error, head, "message")
 
     def _authorize(self, exchange: Exchange, body: bytes) -> None:
         token = bearer_of(exchange.headers)
@@ -297,9 +297,3 @@ async def _read(exchange: Exchange) -> bytes:
 def _cut(session: _Session) -> None:
     for event in session.running:
         event.set()
-
-
-async def _refuse(exchange: Exchange, error: RequestError, headers: list[tuple[str, str]]) -> None:
-    body = json.dumps({"message": error.message}).encode()
-    head = [("content-type", "application/json"), ("content-length", str(len(body))), ("x-amzn-errortype", error.type)]
-    await exchange.fail(error.status, [*head, *headers], body)

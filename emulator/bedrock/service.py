@@ -12,7 +12,7 @@ from emulator.bedrock import timeline
 from emulator.bedrock.failure import error as scripted_error
 from emulator.bedrock.request import Conversation, Operation
 from emulator.bedrock.script import Script, Turn
-from emulator.exchange import Exchange, answer
+from emulator.exchange import Exchange, answer, answer_error
 from emulator.http1.signature import check_signature
 from emulator.http2 import ClientGoneError
 from emulator.switches import Switches
@@ -65,7 +65,7 @@ class Bedrock:
         except RequestError as error:
             _log.warning("%s answered with %s", without_secrets(exchange.path), error)
             with contextlib.suppress(ClientGoneError):
-                await _refuse(exchange, error, head)
+                await answer_error(exchange, error, head, "message")
 
     def _turn(self, conversation: Conversation) -> Turn:
         script, asked = self._script, self._asked
@@ -132,10 +132,3 @@ async def _read(exchange: Exchange) -> bytes:
 
 def _tool_use_id() -> str:
     return f"tooluse_{uuid.uuid4().hex[:22]}"
-
-
-async def _refuse(exchange: Exchange, error: RequestError, headers: list[tuple[str, str]]) -> None:
-    """Answer with an error; unlike SageMaker's, the member is ``message``."""
-    body = json.dumps({"message": error.message}).encode()
-    head = [("content-type", "application/json"), ("content-length", str(len(body))), ("x-amzn-errortype", error.type)]
-    await exchange.fail(error.status, [*head, *headers], body)
