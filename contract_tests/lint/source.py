@@ -76,11 +76,13 @@ class Source:
         return parent if isinstance(parent, ast.ClassDef) else None
 
     def full_name(self, node: ast.expr) -> str:
-        """Return the dotted name of an expression, imports resolved: ``sleep`` may be ``time.sleep``."""
-        name = dotted(node)
-        first, _, rest = name.partition(".")
-        full = self.imports.get(first, first)
-        return f"{full}.{rest}" if rest else full
+        """Return the dotted name of something imported: ``sleep`` may be ``time.sleep``. Empty for what is not.
+
+        A variable may have the name of a module that the file does not import (``requests.get()`` of a queue).
+        """
+        first, _, rest = dotted(node).partition(".")
+        full = self.imports.get(first, "")
+        return f"{full}.{rest}" if rest and full else full
 
     def is_ignored(self, rule_id: str, first: int, last: int) -> bool:
         """Tell whether a comment on one of the lines switches the rule off."""

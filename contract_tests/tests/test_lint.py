@@ -376,6 +376,13 @@ GOOD = {
             await asyncio.get_running_loop().run_in_executor(None, lambda: engine.synthesize(text))
             return engine.synthesize(text)
         """,
+    "a variable with the name of a module": """
+        import asyncio
+
+        async def work():
+            requests = asyncio.Queue()
+            return await asyncio.wait_for(requests.get(), 1)
+        """,
     "a model class of one's own": """
         class Model:
             async def synthesize(self, text):
@@ -418,7 +425,7 @@ def test_does_not_cry_wolf(name: str) -> None:
 
 @pytest.mark.parametrize("folder", ["container/kokoro", "contract_tests/good", "contract_tests/checks"])
 def test_what_is_known_to_be_good_has_no_finding(folder: str) -> None:
-    result = lint([ROOT / folder])
+    result = lint((ROOT / folder).glob("*.py"))  # not its bench, which holds a naive server to compare with
     assert result.files > 5
     assert result.findings == ()
     assert result.unread == ()
