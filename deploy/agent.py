@@ -82,9 +82,11 @@ class AgentStack(Stack):
         identities = "workload-identity-directory/default/workload-identity/*"
         model = f"foundation-model/{settings.bedrock_foundation_model}"
         by_cdk = "written by CDK's construct for the runtime, as AgentCore documents it"
+        unchecked = "Annotation::aws-cdk-lib.aws-bedrockagentcore:containerUriValidationSkipped"
         acknowledge(
             runtime,
             {
+                unchecked: "the repository's name is imported; the image is looked at before a deployment",
                 f"{IAM5}[Resource::*]": "GetAuthorizationToken, X-Ray and PutMetricData take no resource",
                 f"{IAM5}[{logs}/aws/bedrock-agentcore/runtimes/*]": by_cdk,
                 f"{IAM5}[{logs}/aws/bedrock-agentcore/runtimes/*:log-stream:*]": by_cdk,
