@@ -18,6 +18,28 @@ ModelMaker = Callable[[], Model]
 """Makes the model of one turn. If it has a `stop`, a threading.Event, that is set when the turn is over."""
 
 
+class _Client:
+    """A client of Bedrock Runtime that remembers the stream that it opened last."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._stream: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def converse_stream(self, **request: Any) -> Any:
+        """Open a stream."""
+        response = self._client.converse_stream(**request)
+        self._stream = response["stream"]
+        return response
+
+    def close_stream(self) -> None:
+        """Close it: botocore leaves the connection of a stream that breaks off to the garbage collector."""
+        if self._stream is not None:
+            self._stream.close()
+
+
 class StoppableBedrock(BedrockModel):
     """A BedrockModel whose stream ends with :attr:`stop`.
 
@@ -31,13 +53,18 @@ class StoppableBedrock(BedrockModel):
         """Return a model for one turn."""
         turn = copy.copy(self)
         turn.stop = threading.Event()
+        turn.client = _Client(self.client)
         return turn
 
     async def stream(self, *arguments: Any, **options: Any) -> AsyncGenerator[StreamEvent, None]:
         """Stream as BedrockModel does, but obey :attr:`stop` alone."""
         options["cancel_signal"] = self.stop
-        async for event in super().stream(*arguments, **options):
-            yield event
+        try:
+            async for event in super().stream(*arguments, **options):
+                yield event
+        except Exception:
+            self.client.close_stream()  # the thread that read it has ended with this exception
+            raise
 
 
 class BedrockModels:
