@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from opentelemetry import trace
 from strands import Agent
+from strands.types.content import Messages
 
 from container.agent.model_errors import ModelError, model_error
 from container.agent.request import Request
@@ -48,6 +49,7 @@ class Turn:
     ) -> None:
         self._request = request
         self._agent = agent
+        self._before = list(agent.messages)
         self._speech = speech
         self._timeline = timeline
         self._settings = settings
@@ -72,8 +74,12 @@ class Turn:
         self._emitting = asyncio.Lock()
         self._stopping = False
         self._spoken_to_the_end = False
-        self.completed = False
-        """Whether the turn came to its `done`, uninterrupted."""
+        self._said: list[str] = []
+        self.memory: Messages | None = None
+        """What the conversation is to remember of it, when it is over: None of a turn that failed or was left.
+
+        Of one that was interrupted it is the prompt and the sentences that were handed over.
+        """
 
     async def events(self) -> AsyncIterator[Event]:
         """Yield the events of the turn; the last one is `done` or `error`. The `data` of `audio_chunk` is bytes."""
@@ -120,7 +126,7 @@ class Turn:
             message = f"the agent failed: {type(failure).__name__}: {failure}"
             return self._timeline.event("error", code="internal", message=message)
         interrupted = self._interrupted.is_set()
-        self.completed = not interrupted
+        self.memory = self._exchange() if interrupted else self._agent.messages
         return self._timeline.event(
             "done",
             interrupted=interrupted,
@@ -131,6 +137,16 @@ class Turn:
             first_sentence_ms=self._marks.get("first_sentence"),
             first_audio_ms=self._marks.get("first_audio"),
         )
+
+    def _exchange(self) -> Messages | None:
+        """Return the conversation with what was said of this turn; the agent's own history says "cancelled"."""
+        if not self._said:
+            return None
+        return [
+            *self._before,
+            {"role": "user", "content": [{"text": self._request.prompt}]},
+            {"role": "assistant", "content": [{"text": " ".join(self._said)}]},
+        ]
 
     async def _work(self) -> None:
         """Let both sides work, to their end or to the first failure; leave nothing running."""
@@ -259,6 +275,7 @@ class Turn:
         await self._emit("sentence", sentence=number, text=written, spoken=spoken)
         if not self._stopping:
             self._numbers[self._speech.say(spoken).number] = number
+            self._said.append(written)
 
     # the audio side
 

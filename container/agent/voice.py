@@ -77,8 +77,8 @@ class VoiceAgent:
         async def run() -> None:
             try:
                 await turn.run()
-                if turn.completed and session_id is not None:
-                    self._remember(session_id, agent.messages)
+                if turn.memory is not None and session_id is not None:
+                    self._remember(session_id, turn.memory)
             finally:
                 # in a task of its own, which a reader that leaves late does not cancel
                 self._track(self._ending, self._speech.give_back(kept_for, request, speech))
@@ -126,7 +126,7 @@ class VoiceAgent:
         )
 
     def _remember(self, session_id: str, messages: Messages) -> None:
-        """Keep a conversation. A turn that failed or was interrupted is not part of it: it left half an exchange."""
+        """Keep a conversation for its next turn."""
         self._conversations[session_id] = messages
         self._conversations.move_to_end(session_id)
         while len(self._conversations) > MAX_CONVERSATIONS:

@@ -84,6 +84,10 @@ async def test_talking_into_it_stops_it_and_the_next_answer_is_all_new(in_front:
         async with asyncio.timeout(10):
             await voice.left.wait()
     assert voice.asked == [["A very long story."], ["Yes?"]]
+    # the model knows what it was saying
+    prompt, said, stop = [block["text"] for message in model.calls[1] for block in message["content"]]
+    assert (prompt, stop) == ("Tell me a story.", "Stop!")
+    assert said.startswith("A very long story.")
 
 
 async def test_cancel_stops_and_a_client_that_leaves_ends_everything(in_front: InFront) -> None:
