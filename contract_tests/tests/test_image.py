@@ -8,6 +8,7 @@ import json
 import tarfile
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ ENTRYPOINT ["python", "-m", "mine"]
 DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
 OCI = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "architecture": "amd64",
     "os": "linux",
     "config": {"Labels": {LABEL: "true"}, "Entrypoint": ["python", "-m", "mine"], "ExposedPorts": {"8080/tcp": {}}},
@@ -243,6 +244,23 @@ def test_what_is_no_archive(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("# nothing\n", "utf-8")
     with pytest.raises(ImageError, match="holds no FROM"):
         read_dockerfile(tmp_path / "Dockerfile")
+
+
+def test_an_image_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    attributes = {
+        "Architecture": "arm64",
+        "Os": "linux",
+        "Size": 20 * 10**9,
+        "Config": {**CONFIG["config"], "User": "1000:1"},
+    }
+    images = SimpleNamespace(get=lambda name: SimpleNamespace(attrs=attributes if name == "tts:1" else None))
+    client = SimpleNamespace(images=images, close=lambda: None)
+    monkeypatch.setattr("docker.from_env", lambda timeout: client)  # noqa: ARG005 - as the docker SDK names it
+    image = read_image("tts:1")
+    assert image.name == "image:tts:1"
+    seen = statuses(image)
+    assert {check for check, status in seen.items() if status not in {"PASS", "N/A"}} == {"IM2", "IM7", "IM8"}
+    assert seen["IM9"] == "N/A"
 
 
 def test_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
