@@ -25,7 +25,7 @@ SPOKEN = [
     ['{"text": "hi"}', "BINARY"],
 ]
 """What an echo gives back to a client that says what all of them say (``programs/common.py``)."""
-_TIMEOUT_S = 120
+_TIMEOUT_S = 240
 
 
 class Stage:

@@ -16,8 +16,9 @@ from emulator.tests.clients.stage import ENDPOINTS, SPOKEN, results, stage
 
 # 0.9 and 0.11 are what pipecat and Deepgram bring along, the newest that of this project; 0.2 was never published
 SDKS = ["0.1", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11", "newest"]
-# these see the end of a stream only when they have ended it themselves
-BLIND_TO_THE_END = ("0.1", "0.3", "0.4")
+# awscrt 0.28: these see the end of a stream only when they have ended it themselves, and on a busy machine one error
+# response in some hundreds never reaches the application
+OLD = ("0.1", "0.3", "0.4")
 INTERPRETERS = {"0.9": "pipecat", "0.11": "deepgram"}
 
 
@@ -39,8 +40,11 @@ def is_unknown_endpoint(result: dict[str, Any]) -> bool:
 async def test_the_sdk_of_this_version_talks_and_ends_and_raises(version: str, state_directory: Path) -> None:
     python = interpreter(version)
     async with stage(state_directory) as on:
-        endpoints = [name for name in ENDPOINTS if name != "leaves" or version not in BLIND_TO_THE_END]
+        endpoints = [name for name in ENDPOINTS if name != "leaves" or version not in OLD]
         got = await results(on, python, "-m", "programs.python_sdk", *endpoints)
+        missed = [name for name in endpoints if version in OLD and got[name].get("raised") == "TimeoutError"]
+        if missed:
+            got |= await results(on, python, "-m", "programs.python_sdk", *missed)
         assert got["echo"] == {"received": SPOKEN, "end": "None"}
         assert [frame.split(" ")[0] for frame in on.container.frames] == ["TEXT", "BINARY", "BINARY", "CLOSE"]
         assert await on.container.close_seen() == (1000, "")
