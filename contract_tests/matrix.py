@@ -25,7 +25,7 @@ from emulator.launch import launched, starting
 
 __all__ = ["Matrix", "measure"]
 
-_AT_ONCE = 6
+_AT_ONCE = 8
 _STARTS_AT_ONCE = 3
 _IDLE_S = 2.5  # longer than the idle timer of the container that has one
 _START_TIMEOUT_S = 90.0

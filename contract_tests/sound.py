@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["Sound"]
 
-_LONGEST_S = 12.0
+_LONGEST_S = 6.0
 _POINTS = 300
 
 
