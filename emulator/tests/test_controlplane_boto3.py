@@ -33,7 +33,7 @@ from emulator.tests.test_front import ask
 
 IMAGE = "000000000000.dkr.ecr.us-west-2.amazonaws.com/model:1"
 MODES = ("exits", "never-healthy", "wrong-port", "ignores-sigterm")
-QUICK = Lifecycle(startup_limit=3, starting_interval=0.05, running_interval=0.05, stop_grace=0.5)
+QUICK = Lifecycle(startup_limit=6, starting_interval=0.05, running_interval=0.05, stop_grace=0.5)
 
 
 @dataclass
