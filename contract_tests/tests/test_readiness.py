@@ -1,0 +1,57 @@
+"""CT18 where the fault is not in the container's code but in how it is started."""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from contract_tests.checks.readiness import ReadinessAndStop
+from contract_tests.profile import load
+from contract_tests.runner import bench_for, judge
+from contract_tests.verdict import Status, Verdict
+from emulator.launch import running, starting
+from emulator.target import Target
+
+MODULE = "contract_tests.good.websockets_speech"
+WITHOUT_GOODBYE = (
+    f"import asyncio; from {MODULE} import main; loop = asyncio.new_event_loop(); "
+    "loop.add_signal_handler = lambda *_: None; loop.run_until_complete(main())"
+)
+
+
+async def judged(command: str) -> Verdict:
+    target = Target("command", command)
+    with (
+        running(target, 60, Path.cwd()) as own,
+        bench_for(own.url, load("kokoro"), own=own, starter=partial(starting, target)) as bench,
+    ):
+        return await judge(ReadinessAndStop(), bench)
+
+
+@pytest.mark.parametrize(
+    ("command", "behaviour", "closing", "words", "cause"),
+    [
+        (f"{sys.executable} -m {MODULE} {{port}}", Status.PASS, Status.PASS, "it ended", ""),
+        (
+            f'{sys.executable} -c "{WITHOUT_GOODBYE}" {{port}}',
+            Status.PASS,
+            Status.WARN,
+            "no Close frame",
+            "the default action of SIGTERM",
+        ),
+        (
+            f"sh -c '{sys.executable} -m {MODULE} {{port}}; exit 0'",
+            Status.FAIL,
+            Status.WARN,
+            "the server runs on",
+            "A shell stands in front",
+        ),
+    ],
+    ids=["itself", "without a signal handler", "behind a shell"],
+)
+async def test_what_sigterm_reaches(command: str, behaviour: Status, closing: Status, words: str, cause: str) -> None:
+    verdict = await judged(command)
+    assert (verdict.behaviour.status, verdict.closing.status) == (behaviour, closing), verdict
+    assert words in verdict.worst.observed
+    assert cause in " ".join(verdict.worst.causes)
