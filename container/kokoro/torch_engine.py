@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ class TorchEngine:
         except RuntimeError as error:
             raise SetupError(f"The model cannot be put on {self._device}: {error}") from error
         _fold_weight_norm(self._model)
+        if self._precision != "fp32":
+            _keep_source_in_fp32(self._model.decoder.generator, self._device.type)
         self._voices = voices.load(weights.voices)
         self.voice_names = self._voices.names
         self.description = f"torch {torch.__version__} on {_name(self._device)}, {self._precision}, {weights}"
@@ -120,6 +123,24 @@ def _fold_weight_norm(model: Any) -> None:
     for module in model.modules():
         with contextlib.suppress(ValueError):  # it has none
             torch.nn.utils.remove_weight_norm(module)
+
+
+def _keep_source_in_fp32(generator: Any, device_type: str) -> None:
+    """Let the Fourier transforms and the sine source compute in fp32.
+
+    There are no complex numbers of lower precision, and a phase summed up over seconds would drift in one.
+    """
+
+    def in_fp32(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*tensors: Any) -> Any:
+            with torch.autocast(device_type, enabled=False):
+                return method(*(tensor.float() for tensor in tensors))
+
+        return call
+
+    stft, source = generator.stft, generator.m_source
+    stft.transform, stft.inverse = in_fp32(stft.transform), in_fp32(stft.inverse)
+    source.forward = in_fp32(source.forward)
 
 
 def read_tensor(path: Path) -> Samples:

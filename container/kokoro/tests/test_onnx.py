@@ -5,6 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from container.kokoro import languages
 from container.kokoro.engine import Engine, threads
 from container.kokoro.errors import SetupError
 from container.kokoro.messages import Utterance
@@ -27,9 +28,12 @@ def seconds(audio: bytes) -> float:
     return len(audio) / 48_000
 
 
-def test_all_english_voices(onnx: Engine) -> None:
-    assert len(onnx.voice_names) == 28
-    assert {name[:2] for name in onnx.voice_names} == {"af", "am", "bf", "bm"}
+def test_all_voices_whose_language_can_be_read(onnx: Engine) -> None:
+    assert len([name for name in onnx.voice_names if name[0] in "ab"]) == 28
+    readable = [key for key in languages.NAMES if languages.is_available(key)]
+    assert {name[0] for name in onnx.voice_names} == set(readable)
+    if len(readable) == len(languages.NAMES):
+        assert len(onnx.voice_names) == 54
 
 
 async def test_a_sentence_has_the_length_and_loudness_of_speech(onnx: Engine, phonemizer: Phonemizer) -> None:
@@ -38,6 +42,15 @@ async def test_a_sentence_has_the_length_and_loudness_of_speech(onnx: Engine, ph
     assert 3.0 < seconds(audio) < 7.0
     assert 0.02 < np.sqrt(np.mean((numbers / 32767) ** 2)) < 0.5
     assert np.abs(numbers).max() / 32767 > 0.1
+
+
+@pytest.mark.skipif(not languages.is_available("z"), reason="the extra 'languages' is not installed")
+async def test_mandarin_and_a_blend_are_spoken(onnx: Engine, phonemizer: Phonemizer) -> None:
+    mandarin = await say(onnx, phonemizer, Utterance("今天天气很好。", voice="zf_xiaoxiao"))
+    blend = await say(onnx, phonemizer, Utterance("Hello there.", voice="af_heart(2)+am_adam"))
+    for audio, low, high in ((mandarin, 0.8, 5.0), (blend, 0.5, 3.0)):
+        assert low < seconds(audio) < high
+        assert np.abs(np.frombuffer(audio, dtype="<i2")).max() / 32767 > 0.1
 
 
 async def test_speed_and_rate(onnx: Engine, phonemizer: Phonemizer) -> None:
