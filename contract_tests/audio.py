@@ -12,7 +12,7 @@ from contract_tests.encodings import encoding_of
 __all__ = ["Kind", "PcmFault", "inspect_pcm", "roughness"]
 
 type Samples = NDArray[np.float64]
-type Kind = Literal["empty", "silent", "encoded", "float", "odd-frame", "duration", "byte-shift", "wrapped"]
+type Kind = Literal["empty", "silent", "encoded", "float", "stereo", "odd-frame", "duration", "byte-shift", "wrapped"]
 
 DURATION_TOLERANCE_S = 0.02
 
@@ -35,6 +35,9 @@ FLOAT_RANGE = (1e-30, 4.0)
 FLOAT_SHARE = 0.999
 FLOAT_LEAST_RMS = 1e-3
 FLOAT_LEAST_COUNT = 256
+
+STEREO_SHARE = 0.99
+STEREO_LEAST_COUNT = 256
 
 WRAPPED_SLOPE = 8192
 """How far the signal may move per sample around a wrap, once the wrap is undone: the peaks of speech are round."""
@@ -69,9 +72,9 @@ def inspect_pcm(frames: Sequence[bytes], sample_rate: int, declared_duration_s: 
     pcm = b"".join(frames)
     if not pcm:
         return [_EMPTY]
-    floats = list(_floats(pcm))
-    if floats:
-        return floats
+    other = [*_floats(pcm), *_stereo(pcm)]
+    if other:
+        return other
     faults = [*_encoded(frames), *_odd(frames), *_duration(len(pcm), sample_rate, declared_duration_s)]
     if any(fault.kind == "encoded" for fault in faults):
         return faults  # what is no PCM has no samples to look at
@@ -135,6 +138,22 @@ def _floats(pcm: bytes) -> Iterator[PcmFault]:
         frame=None,
         cause="The model's float samples are sent as they are (`tensor.numpy().tobytes()`), without the cast to int16.",
         fix="Scale, clip and cast: (np.clip(samples, -1, 1) * 32767).astype('<i2').tobytes().",
+    )
+
+
+def _stereo(pcm: bytes) -> Iterator[PcmFault]:
+    """Look for samples that come in equal pairs, as a mono signal does that is sent on two channels."""
+    pairs = np.frombuffer(pcm[: len(pcm) // 4 * 4], dtype="<i2").reshape(-1, 2)
+    told = pairs[pairs.any(axis=1)]
+    if len(told) < STEREO_LEAST_COUNT or float((told[:, 0] == told[:, 1]).mean()) < STEREO_SHARE:
+        return
+    yield PcmFault(
+        kind="stereo",
+        text=f"each sample comes twice ({len(told):,} equal pairs): two channels where one is expected, so that it is "
+        "played at half speed and an octave too low",
+        frame=None,
+        cause="The audio is converted to stereo (a library's default, `channels=2`) before it is sent.",
+        fix="Send one channel: samples[:, 0].",
     )
 
 

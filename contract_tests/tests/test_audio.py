@@ -238,6 +238,12 @@ def test_floats_in_the_place_of_samples_are_told(name: str) -> None:
     assert kinds(floats) == ["float"]
 
 
+@pytest.mark.parametrize("name", [name for name in CLEAN if name not in {"one sample", "clicks"}])
+def test_two_channels_in_the_place_of_one_are_told(name: str) -> None:
+    twice = np.frombuffer(pcm16(CLEAN[name]), "<i2").repeat(2).tobytes()
+    assert kinds(twice) == ["stereo"]
+
+
 def test_pcm_is_never_taken_for_floats() -> None:
     positive = (np.abs(speech_like()) * 16000).astype("<i2").tobytes()  # rectified: small positive samples only
     assert "float" not in kinds(positive)
