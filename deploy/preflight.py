@@ -146,7 +146,7 @@ def model_access(model: str, status: str | None) -> Check:
 
 def _architecture(image: Image, wanted: str) -> Check:
     if (image.os, image.architecture) != ("linux", wanted):
-        fix = f"Build with 'docker buildx build --platform linux/{wanted}'; 'image push' does."
+        fix = f"Build for linux/{wanted}; 'image push' does."
         found = f"{image.os or '?'}/{image.architecture or '?'}"
         return Check("architecture", "fail", f"{found}, linux/{wanted} is needed", fix)
     return Check("architecture", "ok", f"linux/{wanted}")

@@ -27,7 +27,8 @@ class Recipe:
 
     repository: str
     dockerfile: Path
-    platform: str
+    platform: str | None
+    """Given to docker; None where the Dockerfile itself builds for the right one."""
     arguments: Mapping[str, str]
     labels: Mapping[str, str]
 
@@ -48,7 +49,7 @@ def speech_recipe(engine: str) -> Recipe:
 
 def agent_recipe() -> Recipe:
     """Return how the agent's image is built."""
-    return Recipe(AGENT_REPOSITORY, pins.root() / "container" / "agent" / "Dockerfile", "linux/arm64", {}, {})
+    return Recipe(AGENT_REPOSITORY, pins.root() / "container" / "agent" / "Dockerfile", None, {}, {})
 
 
 def held(image: Literal["speech", "agent"], engine: str = "torch") -> list[pins.Pin]:
@@ -74,7 +75,8 @@ def push(cloud: Cloud, recipe: Recipe) -> str:
         raise DeployError(f"{recipe.dockerfile} does not exist.")
     address = cloud.registry(recipe.repository)
     tag = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")  # the repository takes no tag twice
-    build = ["buildx", "build", "--platform", recipe.platform, "--provenance=false", "--sbom=false"]
+    build = ["buildx", "build", "--provenance=false", "--sbom=false"]
+    build += ["--platform", recipe.platform] if recipe.platform else []
     build += ["--output", "type=docker", "--file", str(recipe.dockerfile), "--tag", f"{address}:{tag}"]
     build += [word for name, value in recipe.arguments.items() for word in ("--build-arg", f"{name}={value}")]
     build += [word for name, value in recipe.labels.items() for word in ("--label", f"{name}={value}")]
@@ -114,8 +116,4 @@ def _docker(arguments: Sequence[str], limit: float, said: str | None = None) -> 
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DeployError(f"docker {arguments[0]} did not end: {error}.") from None
     if status:
-        hint = ""
-        if arguments[0] == "buildx" and "linux/arm64" in arguments:
-            hint = " Where the machine is no arm64, that needs QEMU: "
-            hint += "docker run --privileged --rm tonistiigi/binfmt --install arm64."
-        raise DeployError(f"docker {arguments[0]} failed with status {status}; what it said is above.{hint}")
+        raise DeployError(f"docker {arguments[0]} failed with status {status}; what it said is above.")

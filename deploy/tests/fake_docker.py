@@ -34,6 +34,8 @@ def build(dockerfile: Path, platform: str, labels: dict[str, str], number: str) 
     text = dockerfile.read_text("utf-8") if dockerfile.is_file() else ""
     written = dict(re.findall(r'^LABEL ([\w.-]+)="([^"]*)"', text, re.MULTILINE))
     entrypoint = re.search(r"^ENTRYPOINT (\[.*\])$", text, re.MULTILINE)
+    default = re.search(r"^ARG PLATFORM=(.+)$", text, re.MULTILINE)
+    platform = platform or (default[1] if default else "linux/amd64")
     system, _, architecture = platform.partition("/")
     layer = f"layer {number}".encode()
     config = json.dumps(
@@ -92,7 +94,7 @@ def main() -> None:
         options = _options(arguments)
         recipe = {
             "dockerfile": options["--file"][0],
-            "platform": options["--platform"][0],
+            "platform": "".join(options.get("--platform", [])),
             "labels": dict(word.split("=", 1) for word in options.get("--label", [])),
         }
         (state / _file(options["--tag"][0])).write_text(json.dumps(recipe))

@@ -118,11 +118,6 @@ class Stage:
         finally:
             client.close()
 
-    def push_agent(self) -> None:
-        """Push an image of the agent by other means than 'image push'."""
-        with self.client("ecr") as client:
-            fake_docker.push(client, AGENT_REPOSITORY, "by-hand", image(push.agent_recipe()))
-
     def stacks(self) -> set[str]:
         """Names of the stacks that exist."""
         with self.client("cloudformation") as client:
@@ -139,7 +134,7 @@ class Stage:
 
 def image(recipe: push.Recipe, number: int = 1) -> fake_docker.Built:
     """What the fake docker builds."""
-    return fake_docker.build(recipe.dockerfile, recipe.platform, dict(recipe.labels), str(number))
+    return fake_docker.build(recipe.dockerfile, recipe.platform or "", dict(recipe.labels), str(number))
 
 
 def speech_image(number: int) -> str:

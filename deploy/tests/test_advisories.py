@@ -61,6 +61,12 @@ def test_what_could_not_be_checked_is_a_failure(ask: advisories.Ask) -> None:
         advisories.known(HELD, ask)
 
 
+def test_the_agents_image_is_listed_for_its_own_architecture() -> None:
+    held = {pin.name for pin in push.held("agent")}
+    assert "strands-agents" in held
+    assert not {"torch", "aws-cdk-lib", "pytest", "colorama"} & held
+
+
 def test_a_list_of_what_the_image_holds(tmp_path: Path) -> None:
     held = push.held("speech", "torch")
     names = {pin.name for pin in held}

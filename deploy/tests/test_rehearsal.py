@@ -54,12 +54,15 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
         variant = client.describe_endpoint(EndpointName=NAME)["ProductionVariants"][0]
     assert variant["DeployedImages"][0]["SpecifiedImage"].endswith(stages.speech_image(1))
 
-    stage.push_agent()
     said = stage.run("agent-infra deploy --yes")
     assert "READY with" in said
     assert "one turn: " in said
     assert "audio" in said.partition("one turn: ")[2]
     assert ":runtime/speech_agent-" in (outputs.load(stage.outputs).agent_runtime_arn or "")
+
+    docker = (stage.folder / "images" / "log").read_text()
+    assert docker.count('"buildx", "build", "--provenance=false"') == docker.count('"logout"') == 2
+    assert "auth-token" not in docker  # the password is not on a command line, where everybody sees it
 
     # an update really changes what runs
     stage.run("speech-infra image push", FAKE_BUILD="2")
