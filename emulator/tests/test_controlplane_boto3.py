@@ -247,7 +247,7 @@ def test_one_variant_that_does_not_come_up_fails_the_endpoint_and_stops_the_othe
     ("image", "cause"),
     [
         ("exits", r"exited with status 3 after .* Last output of the container:\nloading the model\nCUDA driver"),
-        ("never-healthy", r"did not answer 200 within 3 s; at last it answered HTTP 503, expected is 200"),
+        ("never-healthy", r"did not answer 200 within 6 s; at last it answered HTTP 503, expected is 200"),
         ("wrong-port", r"nothing accepts connections at .* does the container listen on"),
         ("no-such-program", r"the local command for no-such-program cannot be run"),
     ],
