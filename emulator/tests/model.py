@@ -47,7 +47,7 @@ def main() -> None:
         uvicorn.Server.capture_signals = _ignoring  # type: ignore[assignment,method-assign]
     port = int(sys.argv[1])
     uvicorn.run(
-        app, host="127.0.0.1", port=port + 1 if MODE == "wrong-port" else port, log_level="warning", lifespan="off"
+        app, host="127.0.0.1", port=0 if MODE == "wrong-port" else port, log_level="warning", lifespan="off"
     )
 
 
