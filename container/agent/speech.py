@@ -240,15 +240,21 @@ class SpeechSession:
             async with asyncio.timeout_at(deadline):
                 return await self._inbox.get()
         except TimeoutError:
-            raise self._dialogue.complaint or SpeechError(
-                "no_answer",
-                f"the speech container did not answer within {self._limit_s:g} s; expected was "
-                + (
-                    "more audio or synthesis_complete. Is it overloaded?"
-                    if self._dialogue.begun
-                    else "synthesis_start. Is its endpoint in service, and does it read text frames?"
-                ),
-            ) from None
+            raise self._dialogue.complaint or SpeechError("no_answer", self._silence()) from None
+
+    def _silence(self) -> str:
+        """Say what was missing."""
+        limit = f"{self._limit_s:g} s"
+        if self._dialogue.begun:
+            expected = "more audio or synthesis_complete. Is it overloaded?"
+        elif self._running is None or self._running.was_open:
+            expected = "synthesis_start. Does it read text frames?"
+        else:
+            return (
+                f"the speech session was not opened: no answer within {limit}. Is the endpoint in service, is port 8443 "
+                "open, and does SSL_CERT_FILE name the authority of its certificate?"
+            )
+        return f"the speech container did not answer within {limit}; expected was {expected}"
 
     @property
     def _limit_s(self) -> float:

@@ -237,7 +237,7 @@ async def test_a_container_that_closes_early_again_and_again_is_an_error_after_t
 async def test_a_container_that_never_answers_is_an_error_in_time(in_front: InFront) -> None:
     async with speaking(silent, in_front, answer_timeout_s=0.5) as session:
         began = time.monotonic()
-        with pytest.raises(SpeechError, match=r"did not answer within 0\.5 s") as caught:
+        with pytest.raises(SpeechError, match=r"answer within 0\.5 s") as caught:
             await spoken(session, "Hello.")
         assert caught.value.code == "no_answer"
         assert time.monotonic() - began < 10
@@ -247,7 +247,7 @@ async def test_a_container_that_never_opens_its_socket_is_an_error_in_time(in_fr
     async with asyncio.timeout(30), listening() as url:
         in_front(url)
         session = SpeechSession.to("voice", "us-west-2", answer_timeout_s=0.5)
-        with pytest.raises(SpeechError, match=r"did not answer|refused"):
+        with pytest.raises(SpeechError, match=r"session was not opened: no answer within 0\.5 s|refused"):
             await spoken(session, "Hello.")
         await session.close()
 
@@ -263,7 +263,7 @@ async def test_silence_after_the_first_audio_is_an_error_and_the_audio_is_kept(i
 
 async def test_messages_that_mean_nothing_are_no_answer(in_front: InFront) -> None:
     async with speaking(Chatters(), in_front, answer_timeout_s=0.5) as session:
-        with pytest.raises(SpeechError, match="did not answer"):
+        with pytest.raises(SpeechError, match=r"no answer|did not answer"):
             await spoken(session, "Hello.")
 
 
