@@ -251,8 +251,8 @@ class SpeechSession:
             expected = "synthesis_start. Does it read text frames?"
         else:
             return (
-                f"the speech session was not opened: no answer within {limit}. Is the endpoint in service, is port 8443 "
-                "open, and does SSL_CERT_FILE name the authority of its certificate?"
+                f"the speech session was not opened: no answer within {limit}. Is the endpoint in service, is port "
+                "8443 open, and does SSL_CERT_FILE name the authority of its certificate?"
             )
         return f"the speech container did not answer within {limit}; expected was {expected}"
 
