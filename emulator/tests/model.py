@@ -46,9 +46,7 @@ def main() -> None:
     if MODE == "ignores-sigterm":
         uvicorn.Server.capture_signals = _ignoring  # type: ignore[assignment,method-assign]
     port = int(sys.argv[1])
-    uvicorn.run(
-        app, host="127.0.0.1", port=0 if MODE == "wrong-port" else port, log_level="warning", lifespan="off"
-    )
+    uvicorn.run(app, host="127.0.0.1", port=0 if MODE == "wrong-port" else port, log_level="warning", lifespan="off")
 
 
 def _ignoring(_: uvicorn.Server) -> Any:
