@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,22 @@ def _stack(options: argparse.Namespace, conditions: list[Condition]) -> Iterator
 
 
 def _measure(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
-    os.environ |= stack.environment
+    with _environment(stack.environment):
+        return _rounds(stack, conditions, count)
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ |= variables
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ |= before
+
+
+def _rounds(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
     config = botocore.config.Config(retries={"total_max_attempts": 1}, read_timeout=120)
     client = boto3.client("bedrock-agentcore", config=config)
     runs = []

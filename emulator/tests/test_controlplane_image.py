@@ -95,7 +95,7 @@ def engine() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def cloud(engine: Any, state_directory: Path) -> Iterator[Cloud]:
-    times = Lifecycle(startup_limit=15, starting_interval=0.1, running_interval=0.1, stop_grace=2)
+    times = Lifecycle(startup_limit=8, starting_interval=0.1, running_interval=0.1, stop_grace=2)
     with (
         Emulator(lifecycle=times, state_directory=state_directory) as emulator,
         pytest.MonkeyPatch.context() as patch,
