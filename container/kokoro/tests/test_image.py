@@ -197,4 +197,4 @@ def test_a_wrong_setting_ends_it_with_a_reason(image: str) -> None:
     with Running(image, engine="tensorflow") as running:
         wrapped = running.container.get_wrapped_container()
         assert wrapped.wait(timeout=READY_S)["StatusCode"] == 2
-        assert "expected one of onnx, torch (KOKORO_ENGINE)" in running.logs()
+        assert "KOKORO_ENGINE is 'tensorflow', expected one of onnx, torch" in running.logs()
