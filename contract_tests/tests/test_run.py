@@ -188,7 +188,10 @@ def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path, number: signal
     app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--target", "mine:app", "--idle-seconds", "50"]
     test = f"{ROOT / 'contract_tests' / 'test_contract.py'}::test_contract[CT7-many-sentences-one-session]"
+    # a test run in the background ignores Ctrl-C, and what it starts would too
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen([*command, "-v", test], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
+        signal.signal(signal.SIGINT, before)
         try:
             deadline = time.monotonic() + 30
             while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
