@@ -84,15 +84,15 @@ BODIES = {"post-x-www-form-urlencoded": b"Param1=value1"}
 def verify(name: str, signature: str) -> None:
     method, path, headers, _ = VECTORS[name]
     signed = ";".join(sorted({"host", "x-amz-date", *(header for header, _ in headers)}))
+    authorization = (
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
+        f"SignedHeaders={signed}, Signature={signature}"
+    )
     fields = [
         *headers,
         ("x-amz-date", "20150830T123600Z"),
         ("x-amz-content-sha256", hashlib.sha256(BODIES.get(name, b"")).hexdigest()),
-        (
-            "authorization",
-            "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
-            f"SignedHeaders={signed}, Signature={signature}",
-        ),
+        ("authorization", authorization),
     ]
     verify_request(method, path, "example.amazonaws.com", fields, SECRETS, AT, service="service")
 
