@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy import outputs
+from deploy import cdk, outputs
 from deploy.tests import stage as stages
 from deploy.tests.stage import Stage
 from emulator import credentials
@@ -18,6 +18,7 @@ BUCKET = f"speech-weights-{stages.ACCOUNT}-{credentials.REGION}"
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
+    cdk.command()  # fetched from here: the proxy of the rehearsal leads nowhere
     with stages.raised(tmp_path) as stage:
         yield stage
 

@@ -87,7 +87,8 @@ async def test_a_failure_after_the_first_byte_breaks_the_answer_off(http: httpx.
 async def test_audio_is_streamed_and_a_lost_client_stops_the_work(served: Served, http: httpx.AsyncClient) -> None:
     text = "First. Now hold. " + "More. " * 50
     async with http.stream("POST", "/invocations", json={"text": text}) as answer:
-        assert await anext(answer.aiter_bytes())
+        chunks = answer.aiter_bytes()  # kept: collected as garbage, it would hang up
+        assert await anext(chunks)
         assert await asyncio.to_thread(served.engine.holding.wait, TIMEOUT_S)
         assert (await http.get("/ping")).status_code == 200
     async with open_session(served.port) as ws:
