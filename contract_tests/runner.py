@@ -1,7 +1,6 @@
 """Running checks against a container: the one way, for pytest, the matrix and anyone else."""
 
 import asyncio
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from contract_tests.reach import Emulated, Starter
 from contract_tests.sound import Sound
 from contract_tests.verdict import Finding, Status, Verdict, failed, not_applicable
 from emulator import Emulator, Endpoint
+from emulator.environment import environment_of
 from emulator.running import Running
 
 __all__ = ["DEFAULT_IDLE_S", "LONGEST_CHECK_S", "bench_for", "emulated", "judge", "judge_all", "run_checks"]
@@ -28,18 +28,11 @@ _ENDPOINT = "under-test"
 @contextmanager
 def emulated(endpoints: dict[str, str]) -> Iterator[Emulator]:
     """Put an emulator in front of containers (name: base URL) and point this process's SDK at it."""
-    with Emulator({name: Endpoint(url) for name, url in endpoints.items()}) as emulator:
-        before = {name: os.environ.get(name) for name in emulator.environment}
-        # the CRT reads the trust store when a client is made
-        os.environ.update(emulator.environment)
-        try:
-            yield emulator
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+    with (
+        Emulator({name: Endpoint(url) for name, url in endpoints.items()}) as emulator,
+        environment_of(emulator.environment),  # the CRT reads the trust store when a client is made
+    ):
+        yield emulator
 
 
 @contextmanager

@@ -7,10 +7,9 @@ the first token. First audio counts from ``agent_start``, on the client's clock 
 import argparse
 import contextlib
 import json
-import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import botocore.config
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
 from emulator.bench.stack import Stack, StackError, running
+from emulator.environment import environment_of
 
 _CONDITIONS = ("40:0", "40:0.5", "80:0.5", "20:0.5")
 _PROMPT = "Why should an agent speak before its answer is complete?"
@@ -92,19 +92,8 @@ def _stack(options: argparse.Namespace, conditions: list[Condition]) -> Iterator
 
 
 def _measure(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
-    with _environment(stack.environment):
+    with environment_of(stack.environment):
         return _rounds(stack, conditions, count)
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ |= variables
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ |= before
 
 
 def _rounds(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
