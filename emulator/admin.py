@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from emulator import started
 from emulator.dataplane import DataPlane
-from emulator.exchange import Exchange, answer
+from emulator.exchange import Exchange, answer, read_body
 from emulator.fault_settings import FaultSettings
 from emulator.http2 import ClientGoneError
 from emulator.recording import lines_of
@@ -258,16 +258,17 @@ def _json(value: object) -> tuple[str, bytes]:
 
 
 async def _read(exchange: Exchange, fields: Mapping[str, str]) -> bytes:
-    body = bytearray()
-    while (data := await exchange.receive()) is not None:
-        body += data
-        if len(body) > _MAX_BODY:
-            raise _AdminError(413, f"The body has more than {_MAX_BODY} bytes.")
+    body = await read_body(exchange, _check_size)
     # a form of a web page cannot send this type without asking first
     kind = fields.get("content-type", "").partition(";")[0].strip().lower()
     if exchange.method in ("PUT", "POST") and body and kind != "application/json":
         raise _AdminError(415, f"content-type is {kind!r}, expected is application/json")
-    return bytes(body)
+    return body
+
+
+def _check_size(size: int) -> None:
+    if size > _MAX_BODY:
+        raise _AdminError(413, f"The body has more than {_MAX_BODY} bytes.")
 
 
 def _members(body: bytes, *known: str) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """One request and its response, whatever the HTTP version: what a handler sees of it."""
 
 import json
+from collections.abc import Callable
 from typing import Protocol
 
 from emulator.wire.exceptions import RequestError
 
-__all__ = ["Exchange", "answer", "answer_error"]
+__all__ = ["Exchange", "answer", "answer_error", "read_body"]
 
 
 class Exchange(Protocol):
@@ -39,6 +40,15 @@ class Exchange(Protocol):
 
     def reset(self) -> None:
         """Break the response off, so that the client cannot take it for whole."""
+
+
+async def read_body(exchange: Exchange, check: Callable[[int], None]) -> bytes:
+    """Return the whole request body; ``check`` is told how many bytes have come, and raises where they are too many."""
+    collected = bytearray()
+    while (data := await exchange.receive()) is not None:
+        collected += data
+        check(len(collected))
+    return bytes(collected)
 
 
 async def answer(exchange: Exchange, status: int, headers: list[tuple[str, str]], body: bytes) -> None:

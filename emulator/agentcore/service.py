@@ -22,7 +22,7 @@ from emulator.agentcore.request import (
 )
 from emulator.agentcore.runtimes import AgentRuntimes
 from emulator.agentcore.websocket import Tunnel, bearer_of, check_handshake, check_presigned
-from emulator.exchange import Exchange, answer, answer_error
+from emulator.exchange import Exchange, answer, answer_error, read_body
 from emulator.http1 import client
 from emulator.http1.client import PeerError, Response
 from emulator.http1.server import Http1Exchange
@@ -89,7 +89,7 @@ class AgentPlane:
         try:
             operation = Operation.of(exchange.path)
             assert operation is not None  # noqa: S101  # the router asked serves()
-            body = await _read(exchange)
+            body = await read_body(exchange, check_size)
             request = AgentRequest.parse(operation, exchange.method, exchange.path, exchange.headers, request_id)
             if operation is Operation.WEBSOCKET:
                 await self._websocket(exchange, request, head)
@@ -284,14 +284,6 @@ async def _read_error(response: Response) -> str:
         return (await response.read(4096)).decode("utf-8", "replace")
     except PeerError as error:
         return str(error)
-
-
-async def _read(exchange: Exchange) -> bytes:
-    collected = bytearray()
-    while (data := await exchange.receive()) is not None:
-        collected += data
-        check_size(len(collected))
-    return bytes(collected)
 
 
 def _cut(session: _Session) -> None:

@@ -12,7 +12,7 @@ from emulator.bedrock import timeline
 from emulator.bedrock.failure import error as scripted_error
 from emulator.bedrock.request import Conversation, Operation
 from emulator.bedrock.script import Script, Turn
-from emulator.exchange import Exchange, answer, answer_error
+from emulator.exchange import Exchange, answer, answer_error, read_body
 from emulator.http1.signature import check_signature
 from emulator.http2 import ClientGoneError
 from emulator.switches import Switches
@@ -54,7 +54,7 @@ class Bedrock:
         try:
             operation = Operation.of(exchange.path)
             assert operation is not None  # noqa: S101  # the router asked serves()
-            body = await _read(exchange)
+            body = await read_body(exchange, _check_size)
             conversation = Conversation.parse(operation, exchange.method, exchange.path, body)
             check_signature(exchange, body, facts.text("bedrock.sigv4"), self._switches)
             turn = self._turn(conversation)
@@ -120,14 +120,10 @@ class Bedrock:
         return False
 
 
-async def _read(exchange: Exchange) -> bytes:
-    collected = bytearray()
+def _check_size(size: int) -> None:
     limit = facts.integer("bedrock.body-max")
-    while (data := await exchange.receive()) is not None:
-        collected += data
-        if len(collected) > limit:
-            raise scripted_error("ValidationException", f"The body is over {limit} bytes.")
-    return bytes(collected)
+    if size > limit:
+        raise scripted_error("ValidationException", f"The body is over {limit} bytes.")
 
 
 def _tool_use_id() -> str:

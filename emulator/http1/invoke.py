@@ -7,7 +7,7 @@ import uuid
 
 from emulator import credentials, facts
 from emulator.endpoint import Variant
-from emulator.exchange import Exchange, answer, answer_error
+from emulator.exchange import Exchange, answer, answer_error, read_body
 from emulator.http1 import client
 from emulator.http1.client import PeerError, Response
 from emulator.http1.invocation import (
@@ -74,17 +74,14 @@ class Invoker:
                 await answer_error(exchange, error, request_id)
 
     async def _read(self, exchange: Exchange) -> bytes:
-        collected = bytearray()
-        while (data := await exchange.receive()) is not None:
-            collected += data
-            check_size(len(collected), self._switches.invoke_body_max)
-        if len(collected) > facts.integer("inv.body-max-model"):
+        body = await read_body(exchange, lambda size: check_size(size, self._switches.invoke_body_max))
+        if len(body) > facts.integer("inv.body-max-model"):
             _log.warning(
                 "%s: a body of %d bytes; the service model allows 6 MiB, 25 MB is only reported [inv.body-max-model]",
                 without_secrets(exchange.path),
-                len(collected),
+                len(body),
             )
-        return bytes(collected)
+        return body
 
     def _route(self, request: Invocation) -> Variant:
         status = 404 if self._switches.missing_endpoint == "404" else facts.integer("err.no-endpoint")
