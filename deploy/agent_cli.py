@@ -7,12 +7,15 @@ import typer
 
 from deploy import agents, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis
 from deploy.console import (
-    LEFT_RUNNING,
+    DEFAULTS,
     Advisories,
+    Digest,
     Region,
     Yes,
     agreed,
+    application,
     connected,
+    end_if_running,
     run,
     say,
     show_advisories,
@@ -25,19 +28,12 @@ from deploy.workflow import Deployment
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    help="The agent on Amazon Bedrock AgentCore Runtime: deploy it, look at it, take it away.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
+app = application("The agent on Amazon Bedrock AgentCore Runtime: deploy it, look at it, take it away.")
 image_app = typer.Typer(help="The agent's image.", no_args_is_help=True)
 app.add_typer(image_app, name="image")
 
-_DEFAULTS = Settings("0" * 12, "us-east-1")
 Model = Annotated[str, typer.Option("--model", help="Bedrock model or inference profile.")]
 Name = Annotated[str, typer.Option("--name", help="Name of the runtime: letters, digits, underscores.")]
-Digest = Annotated[str | None, typer.Option("--image", help="sha256:...; else the newest in the repository.")]
 
 
 def main() -> None:
@@ -48,13 +44,13 @@ def main() -> None:
 @app.command()
 def deploy(
     region: Region = None,
-    name: Name = _DEFAULTS.runtime_name,
-    model: Model = _DEFAULTS.bedrock_model,
+    name: Name = DEFAULTS.runtime_name,
+    model: Model = DEFAULTS.bedrock_model,
     image: Digest = None,
     yes: Yes = False,
 ) -> None:
     """Make or update the runtime, then verify it. It costs only while a session runs."""
-    settings = _DEFAULTS.changed(runtime_name=name, bedrock_model=model)
+    settings = DEFAULTS.changed(runtime_name=name, bedrock_model=model)
     with connected(region, settings) as deployment:
         deployment.report([preflight.model_access(*_access(deployment))])
         say(_cost(deployment.prices))
@@ -100,8 +96,7 @@ def destroy(region: Region = None, yes: Yes = False) -> None:
 def list_leftovers(region: Region = None) -> None:
     """List what still costs something, of the endpoint too. Exit status 3 where something still runs."""
     with connected(region) as deployment:
-        if any(leftover.running for leftover in show_leftovers(deployment)):
-            raise typer.Exit(LEFT_RUNNING)
+        end_if_running(show_leftovers(deployment))
 
 
 @app.command()
@@ -130,8 +125,8 @@ def synth(
     directory: Annotated[Path, typer.Argument(help="Where the template goes.")] = Path("cdk.out"),
     region: Annotated[str, typer.Option()] = "us-east-1",
     account: Annotated[str, typer.Option()] = "0" * 12,
-    name: Name = _DEFAULTS.runtime_name,
-    model: Model = _DEFAULTS.bedrock_model,
+    name: Name = DEFAULTS.runtime_name,
+    model: Model = DEFAULTS.bedrock_model,
 ) -> None:
     """Write the template. Needs no account, no credentials, no network."""
     settings = Settings(account, region, runtime_name=name, bedrock_model=model)
@@ -150,12 +145,12 @@ def diff(region: Region = None) -> None:
 
 
 @app.command()
-def doctor(region: Region = None, model: Model = _DEFAULTS.bedrock_model, advisories: Advisories = False) -> None:
+def doctor(region: Region = None, model: Model = DEFAULTS.bedrock_model, advisories: Advisories = False) -> None:
     """Look at everything that a deployment needs, and change nothing."""
     if advisories:
         show_advisories(push.held("agent"))
         return
-    with connected(region, _DEFAULTS.changed(bedrock_model=model)) as deployment:
+    with connected(region, DEFAULTS.changed(bedrock_model=model)) as deployment:
         checks = [preflight.model_access(*_access(deployment))]
         there = stacks.find(deployment.cloud, FOUNDATION_STACK) is not None
         digest = images.newest(deployment.cloud, AGENT_REPOSITORY) if there else None

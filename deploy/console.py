@@ -19,7 +19,23 @@ from deploy.settings import Settings, SettingsError
 from deploy.synthesis import SynthesisError
 from deploy.workflow import Deployment
 
-__all__ = ["LEFT_RUNNING", "NOT_CONFIRMED", "Advisories", "Region", "Yes", "agreed", "connected", "run", "say"]
+__all__ = [
+    "DEFAULTS",
+    "NOT_CONFIRMED",
+    "Advisories",
+    "Digest",
+    "Region",
+    "Yes",
+    "agreed",
+    "application",
+    "connected",
+    "end_if_running",
+    "run",
+    "say",
+    "show_advisories",
+    "show_leftovers",
+    "template_paths",
+]
 
 NOT_CONFIRMED = 2
 LEFT_RUNNING = 3
@@ -29,12 +45,19 @@ Advisories = Annotated[
     bool, typer.Option("--advisories", help="Only ask OSV for known vulnerabilities of the pinned packages.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Digest = Annotated[str | None, typer.Option("--image", help="sha256:...; else the newest in the repository.")]
+DEFAULTS = Settings("0" * 12, "us-east-1")
 _OURS = (DeployError, NodeMissingError, OutputsError, SettingsError, SynthesisError)
 
 
 def say(text: str) -> None:
     """Print one line at once: what follows may take minutes."""
     print(text, flush=True)
+
+
+def application(help_: str) -> typer.Typer:
+    """Make a console script to add commands to."""
+    return typer.Typer(help=help_, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 
 
 def run(app: typer.Typer) -> NoReturn:
@@ -60,8 +83,7 @@ def connected(region: str | None, settings: Settings | None = None) -> Iterator[
     """Give the deployment in the account that the credentials lead to."""
     with Cloud.connect(region) as cloud:
         say(f"# {cloud.name}")
-        base = settings or Settings("0" * 12, cloud.region)
-        yield Deployment(cloud, base.changed(account=cloud.account, region=cloud.region), say)
+        yield Deployment(cloud, (settings or DEFAULTS).changed(account=cloud.account, region=cloud.region), say)
 
 
 def agreed(question: str, yes: bool) -> None:
@@ -88,6 +110,12 @@ def show_leftovers(deployment: Deployment) -> list[leftovers.Leftover]:
     else:
         say("nothing left")
     return found
+
+
+def end_if_running(found: list[leftovers.Leftover]) -> None:
+    """End with exit status 3 where something still runs."""
+    if any(leftover.running for leftover in found):
+        raise typer.Exit(LEFT_RUNNING)
 
 
 def show_advisories(held: list[Pin]) -> None:

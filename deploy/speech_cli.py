@@ -1,5 +1,6 @@
 """``speech-infra``: the speech endpoint, from nothing to verified and back."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +9,16 @@ import typer
 
 from deploy import endpoints, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis, weights
 from deploy.console import (
-    LEFT_RUNNING,
+    DEFAULTS,
     NOT_CONFIRMED,
     Advisories,
+    Digest,
     Region,
     Yes,
     agreed,
+    application,
     connected,
+    end_if_running,
     run,
     say,
     show_advisories,
@@ -29,24 +33,17 @@ from deploy.workflow import Choices, Deployment
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    help="The speech endpoint on Amazon SageMaker AI: deploy it, look at it, take it away.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
+app = application("The speech endpoint on Amazon SageMaker AI: deploy it, look at it, take it away.")
 image_app = typer.Typer(help="The container's image.", no_args_is_help=True)
 weights_app = typer.Typer(help="The weights in S3.", no_args_is_help=True)
 app.add_typer(image_app, name="image")
 app.add_typer(weights_app, name="weights")
 
-_DEFAULTS = Settings("0" * 12, "us-east-1")
 Endpoint = Annotated[str, typer.Option("--endpoint", help="Name of the endpoint.")]
 Instance = Annotated[str, typer.Option("--instance-type")]
 Instances = Annotated[int, typer.Option("--instances", min=1)]
 Ami = Annotated[str, typer.Option("--ami", help="InferenceAmiVersion: the GPU driver.")]
 Engine = Annotated[str, typer.Option("--engine", help="torch (GPU) or onnx (CPU).")]
-Digest = Annotated[str | None, typer.Option("--image", help="sha256:...; else the newest in the repository.")]
 Weights = Annotated[str, typer.Option("--weights", help="auto, image, or a version that 'weights push' has named.")]
 MaxInstances = Annotated[int | None, typer.Option("--max-instances", help="Autoscaling up to so many.")]
 Sessions = Annotated[
@@ -67,10 +64,10 @@ def main() -> None:
 @app.command()
 def deploy(
     region: Region = None,
-    endpoint: Endpoint = _DEFAULTS.endpoint_name,
-    instance_type: Instance = _DEFAULTS.instance_type,
+    endpoint: Endpoint = DEFAULTS.endpoint_name,
+    instance_type: Instance = DEFAULTS.instance_type,
     instances: Instances = 1,
-    ami: Ami = _DEFAULTS.ami,
+    ami: Ami = DEFAULTS.ami,
     engine: Engine = "torch",
     image: Digest = None,
     weights: Weights = "auto",
@@ -82,7 +79,7 @@ def deploy(
     yes: Yes = False,
 ) -> None:
     """Make or update the endpoint, then verify it. Costs money from then on; asks first."""
-    settings = _settings(
+    settings = DEFAULTS.changed(
         endpoint_name=endpoint,
         instance_type=instance_type,
         instances=instances,
@@ -131,23 +128,21 @@ def destroy(region: Region = None, yes: Yes = False) -> None:
         agreed(f"Delete the stack {ENDPOINT_STACK}?", yes)
         deployment.destroy_endpoint()
         say("What stays:")
-        if any(leftover.running for leftover in show_leftovers(deployment)):
-            raise typer.Exit(LEFT_RUNNING)
+        end_if_running(show_leftovers(deployment))
         say("'speech-infra purge' deletes that too.")
 
 
 @app.command("leftovers")
-def list_leftovers(region: Region = None, endpoint: Endpoint = _DEFAULTS.endpoint_name) -> None:
+def list_leftovers(region: Region = None, endpoint: Endpoint = DEFAULTS.endpoint_name) -> None:
     """List what still costs something. Exit status 3 where something still runs."""
-    with connected(region, _settings(endpoint_name=endpoint)) as deployment:
-        if any(leftover.running for leftover in show_leftovers(deployment)):
-            raise typer.Exit(LEFT_RUNNING)
+    with connected(region, DEFAULTS.changed(endpoint_name=endpoint)) as deployment:
+        end_if_running(show_leftovers(deployment))
 
 
 @app.command()
-def purge(region: Region = None, endpoint: Endpoint = _DEFAULTS.endpoint_name, yes: Yes = False) -> None:
+def purge(region: Region = None, endpoint: Endpoint = DEFAULTS.endpoint_name, yes: Yes = False) -> None:
     """Delete bucket, repositories and logs too. Shows only, unless confirmed; exit status 2 then."""
-    with connected(region, _settings(endpoint_name=endpoint)) as deployment:
+    with connected(region, DEFAULTS.changed(endpoint_name=endpoint)) as deployment:
         found = show_leftovers(deployment)
         if not found and stacks.find(deployment.cloud, FOUNDATION_STACK) is None:
             return
@@ -158,7 +153,7 @@ def purge(region: Region = None, endpoint: Endpoint = _DEFAULTS.endpoint_name, y
 
 
 @app.command()
-def cost(instance_type: Instance = _DEFAULTS.instance_type, instances: Instances = 1) -> None:
+def cost(instance_type: Instance = DEFAULTS.instance_type, instances: Instances = 1) -> None:
     """Show what things cost. Needs no account."""
     prices = Prices.load()
     say(f"US dollars, us-east-1, prices of {prices.dated}; a file in DEPLOY_PRICES overrides them")
@@ -175,7 +170,7 @@ def synth(
     directory: Annotated[Path, typer.Argument(help="Where the templates go.")] = Path("cdk.out"),
     region: Annotated[str, typer.Option()] = "us-east-1",
     account: Annotated[str, typer.Option()] = "0" * 12,
-    endpoint: Endpoint = _DEFAULTS.endpoint_name,
+    endpoint: Endpoint = DEFAULTS.endpoint_name,
 ) -> None:
     """Write the templates. Needs no account, no credentials, no network."""
     settings = Settings(account, region, endpoint_name=endpoint)
@@ -210,8 +205,8 @@ def list_images(region: Region = None) -> None:
 @app.command()
 def doctor(
     region: Region = None,
-    instance_type: Instance = _DEFAULTS.instance_type,
-    ami: Ami = _DEFAULTS.ami,
+    instance_type: Instance = DEFAULTS.instance_type,
+    ami: Ami = DEFAULTS.ami,
     engine: Engine = "torch",
     advisories: Advisories = False,
 ) -> None:
@@ -219,7 +214,7 @@ def doctor(
     if advisories:
         show_advisories(push.held("speech", engine))
         return
-    with connected(region, _settings(instance_type=instance_type, ami=ami)) as deployment:
+    with connected(region, DEFAULTS.changed(instance_type=instance_type, ami=ami)) as deployment:
         checks = deployment.general_checks(engine)
         if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
             digest = images.newest(deployment.cloud, SPEECH_REPOSITORY)
@@ -263,10 +258,6 @@ def push_weights(
             say(line)
 
 
-def _settings(**values: object) -> Settings:
-    return _DEFAULTS.changed(**values)
-
-
 def _pairs(words: list[str]) -> tuple[tuple[str, str], ...]:
     pairs = [word.partition("=") for word in words]
     wrong = [name for name, equals, _ in pairs if not equals or not name]
@@ -276,8 +267,6 @@ def _pairs(words: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _typed(bucket: str) -> None:
-    import sys  # noqa: PLC0415
-
     if not sys.stdin.isatty():
         say("Nothing was deleted: that was only shown. Give --yes to delete all of it.")
         raise typer.Exit(NOT_CONFIRMED)
