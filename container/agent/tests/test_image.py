@@ -1,18 +1,14 @@
 """The image: its steps and pins, and, where an engine is, the image for this machine's processor."""
 
-import gc
-import os
 import re
 import shlex
 import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import docker
 import httpx
 import pytest
-from docker.errors import DockerException
 
 from container.agent.tests.serving import frames
 
@@ -113,35 +109,19 @@ def test_native_packages_have_wheels_for_arm64(name: str) -> None:
     ], wheels
 
 
-def _connect() -> tuple[docker.DockerClient | None, str]:
-    try:
-        client = docker.from_env(timeout=600)
-        client.ping()
-    except (DockerException, OSError) as error:
-        return None, os.environ.get("NO_ENGINE") or f"no container engine answers: {error}"
-    return client, ""
-
-
 @pytest.fixture(scope="module")
-def image() -> Iterator[tuple[docker.DockerClient, str]]:
-    """Build the image for the engine's own processor, or skip; CONTAINER_TESTS_REQUIRED=1 makes it a failure."""
-    client, reason = _connect()
-    if client is None:
-        gc.collect()  # docker's half-open socket must go while its ResourceWarning is ignored
-        if os.environ.get("CONTAINER_TESTS_REQUIRED") == "1":
-            pytest.fail(f"CONTAINER_TESTS_REQUIRED=1, but {reason}")
-        pytest.skip(reason)
-    machine = client.info()["Architecture"]
+def image(engine: docker.DockerClient) -> tuple[docker.DockerClient, str]:
+    """Build the image for the engine's own processor."""
+    machine = engine.info()["Architecture"]
     platform = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}[machine]
-    built, _ = client.images.build(
+    built, _ = engine.images.build(
         path=str(ROOT),
         dockerfile="container/agent/Dockerfile",
         tag="voice-agent:test",
         buildargs={"PLATFORM": platform, "MACHINE": machine},
         rm=True,
     )
-    yield client, str(built.id)
-    client.close()
+    return engine, str(built.id)
 
 
 @pytest.mark.image

@@ -1,17 +1,14 @@
 """The image, built and run by a real container engine."""
 
 import asyncio
-import gc
 import os
 import time
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Self
 
 import docker
 import httpx
 import pytest
-from docker.errors import DockerException
 from websockets.exceptions import ConnectionClosed
 
 from container.kokoro.tests.client import ask, control, drain
@@ -58,28 +55,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-def _connect() -> tuple[docker.DockerClient | None, str]:
-    try:
-        client = docker.from_env(timeout=600)
-        client.ping()
-    except (DockerException, OSError) as error:
-        return None, os.environ.get("NO_ENGINE") or f"no container engine answers: {error}"
-    return client, ""
-
-
-@pytest.fixture(scope="module")
-def engine() -> Generator[docker.DockerClient]:
-    """Connect to the engine, or skip with the reason; CONTAINER_TESTS_REQUIRED=1 makes it a failure."""
-    client, reason = _connect()
-    if client is None:
-        gc.collect()  # docker's half-open socket must go while its ResourceWarning is ignored
-        if os.environ.get("CONTAINER_TESTS_REQUIRED") == "1":
-            pytest.fail(f"CONTAINER_TESTS_REQUIRED=1, but {reason}")
-        pytest.skip(reason)
-    yield client
-    client.close()
 
 
 @pytest.fixture(scope="module")
