@@ -187,7 +187,7 @@ def _verify(deployment: Deployment) -> None:
 
 def _access(deployment: Deployment) -> tuple[str, str | None]:
     """Return the model and what Bedrock says of this account's access to it, None where it cannot be asked."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
 
     model = deployment.settings.bedrock_foundation_model
     try:

@@ -55,7 +55,7 @@ def turn(cloud: Cloud, arn: str) -> Turn:
         DeployError: it fails, or sends an error event.
         NotEmulatedError: in a rehearsal, nobody stands in for it.
     """
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
 
     try:
         answer = cloud.client("bedrock-agentcore").invoke_agent_runtime(

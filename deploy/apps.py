@@ -13,7 +13,7 @@ __all__ = ["agent_app", "speech_app"]
 def speech_app(settings: Settings, directory: Path) -> App:
     """Make the app with the stacks ``speech-foundation`` and ``speech-endpoint``."""
     from deploy.endpoint import EndpointStack  # noqa: PLC0415  # each of these imports takes a second
-    from deploy.foundation import FoundationStack  # noqa: PLC0415
+    from deploy.foundation import FoundationStack  # noqa: PLC0415  # slow
 
     app = _app(directory)
     FoundationStack(app, settings)
@@ -23,7 +23,7 @@ def speech_app(settings: Settings, directory: Path) -> App:
 
 def agent_app(settings: Settings, directory: Path) -> App:
     """Make the app with the stack ``agent-runtime``."""
-    from deploy.agent import AgentStack  # noqa: PLC0415
+    from deploy.agent import AgentStack  # noqa: PLC0415  # slow
 
     app = _app(directory)
     AgentStack(app, settings)

@@ -30,8 +30,8 @@ class Cloud:
             DeployError: no region or no credentials, or AWS does not take them.
         """
         import boto3  # noqa: PLC0415  # slow
-        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415
-        from botocore.exceptions import ConnectionError as NoConnectionError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415  # slow
+        from botocore.exceptions import ConnectionError as NoConnectionError  # noqa: PLC0415  # slow
 
         rehearsal = target.prepare(os.environ)
         if rehearsal:
@@ -63,7 +63,7 @@ class Cloud:
     def client(self, service: str) -> Any:
         """Return the boto3 client of a service."""
         if service not in self._clients:
-            from botocore.config import Config  # noqa: PLC0415
+            from botocore.config import Config  # noqa: PLC0415  # slow
 
             config = Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
             self._clients[service] = self.session.client(service, config=config)

@@ -70,7 +70,7 @@ def run(app: typer.Typer) -> NoReturn:
         print("\nStopped. What CloudFormation has begun it goes on with; run the same command again.", file=sys.stderr)
         sys.exit(130)
     except Exception as error:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
 
         if not isinstance(error, BotoCoreError | ClientError):
             raise

@@ -39,7 +39,7 @@ def log_group(endpoint: str) -> str:
 
 def describe(cloud: Cloud, name: str) -> Running | None:
     """Return an endpoint, None where there is none."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415
+    from botocore.exceptions import ClientError  # noqa: PLC0415  # slow
 
     client = cloud.client("sagemaker")
     try:
@@ -73,7 +73,7 @@ def wait(cloud: Cloud, name: str, delay: float = 15.0) -> Running:
     Raises:
         DeployError: it failed or is not there; with its reason and the last lines of its log.
     """
-    from botocore.exceptions import WaiterError  # noqa: PLC0415
+    from botocore.exceptions import WaiterError  # noqa: PLC0415  # slow
 
     try:
         cloud.client("sagemaker").get_waiter("endpoint_in_service").wait(
@@ -112,7 +112,7 @@ def confirm(found: Running, config: str, image: str | None = None) -> None:
 
 
 def _log(cloud: Cloud, name: str) -> str:
-    from botocore.exceptions import ClientError  # noqa: PLC0415
+    from botocore.exceptions import ClientError  # noqa: PLC0415  # slow
 
     group = log_group(name)
     none = (

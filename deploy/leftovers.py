@@ -121,7 +121,7 @@ def _stacks(cloud: Cloud) -> Iterator[Leftover]:
 
 
 def _bucket(cloud: Cloud, name: str, prices: Prices) -> Iterator[Leftover]:
-    from botocore.exceptions import ClientError  # noqa: PLC0415
+    from botocore.exceptions import ClientError  # noqa: PLC0415  # slow
 
     client = cloud.client("s3")
     try:

@@ -20,7 +20,7 @@ def applies(pin: Pin, machine: str) -> bool:
     """Whether a package is installed in a Linux image of an architecture (``x86_64`` or ``aarch64``)."""
     if not pin.marker:
         return True
-    from packaging.markers import Marker  # noqa: PLC0415
+    from packaging.markers import Marker  # noqa: PLC0415  # slow
 
     return Marker(pin.marker).evaluate({**_LINUX, "platform_machine": machine, "python_version": "3.12"})
 

@@ -55,16 +55,16 @@ async def _speak(cloud: Cloud, endpoint: str, limit: float) -> Spoken:
 
 async def _converse(cloud: Cloud, endpoint: str) -> Spoken:
     try:
-        from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client  # noqa: PLC0415
-        from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config  # noqa: PLC0415
-        from aws_sdk_sagemaker_runtime_http2.models import (  # noqa: PLC0415
+        from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client  # noqa: PLC0415  # slow
+        from aws_sdk_sagemaker_runtime_http2.config import AsyncSageMakerRuntimeHTTP2Config  # noqa: PLC0415  # slow
+        from aws_sdk_sagemaker_runtime_http2.models import (  # noqa: PLC0415  # slow
             InvokeEndpointWithBidirectionalStreamInput,
             RequestPayloadPart,
             RequestStreamEventPayloadPart,
             ServiceError,
         )
-        from smithy_core.exceptions import SmithyError  # noqa: PLC0415
-        from smithy_http.aio.crt import AWSCRTHTTPClient  # noqa: PLC0415
+        from smithy_core.exceptions import SmithyError  # noqa: PLC0415  # slow
+        from smithy_http.aio.crt import AWSCRTHTTPClient  # noqa: PLC0415  # slow
     except ImportError as error:
         raise DeployError(
             f"The AWS SDK for bidirectional streams is missing ({error.name}): pip install 'sagemaker-bidi[agent]'."

@@ -26,7 +26,7 @@ class Stack:
 
 def find(cloud: Cloud, name: str) -> Stack | None:
     """Return a stack, None where there is none."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415
+    from botocore.exceptions import ClientError  # noqa: PLC0415  # slow
 
     try:
         raw: dict[str, Any] = cloud.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
@@ -46,7 +46,7 @@ def delete(cloud: Cloud, name: str) -> None:
     Raises:
         DeployError: CloudFormation could not.
     """
-    from botocore.exceptions import WaiterError  # noqa: PLC0415
+    from botocore.exceptions import WaiterError  # noqa: PLC0415  # slow
 
     client = cloud.client("cloudformation")
     client.delete_stack(StackName=name)

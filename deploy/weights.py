@@ -83,7 +83,7 @@ def packaged(engine: str, choice: str = "auto") -> dict[str, Path]:
         DeployError: they are not installed, or cannot be fetched.
     """
     from container.kokoro import weights  # noqa: PLC0415  # needs the extra 'kokoro', for torch the extra 'torch'
-    from container.kokoro.errors import SetupError  # noqa: PLC0415
+    from container.kokoro.errors import SetupError  # noqa: PLC0415  # slow
 
     try:
         found = weights.resolve(choice, engine)

@@ -236,7 +236,7 @@ class Deployment:
         return stack
 
     def _quota(self) -> float | None:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
 
         name = f"{self.settings.instance_type} for endpoint usage"
         with contextlib.suppress(BotoCoreError, ClientError):

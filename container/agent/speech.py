@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from container.agent.connection import Connection, Part
 from container.agent.dialogue import CLOSE, Audio, Begun, Dialogue, Event, Finished, Sentence
@@ -178,9 +178,9 @@ class SpeechSession:
         self._active = False
 
     @classmethod
-    def to(cls, endpoint: str, region: str, **options: object) -> "SpeechSession":
+    def to(cls, endpoint: str, region: str, **options: Any) -> "SpeechSession":
         """Make a session to a SageMaker endpoint, which is not opened yet; `options` are those of the constructor."""
-        return cls(lambda: Connection.open(endpoint, region), **options)  # type: ignore[arg-type]
+        return cls(lambda: Connection.open(endpoint, region), **options)
 
     def open(self) -> None:
         """Begin to open the session, so that it is there when the first sentence is."""
