@@ -16,8 +16,8 @@ from emulator.tests.clients.stage import ENDPOINTS, SPOKEN, results, stage
 
 # 0.9 and 0.11 are what pipecat and Deepgram bring along, the newest that of this project; 0.2 was never published
 SDKS = ["0.1", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11", "newest"]
-# awscrt 0.28: these see the end of a stream only when they have ended it themselves, and on a busy machine one error
-# response in some hundreds never reaches the application
+# awscrt 0.28: these see the end of a stream only when they have ended it themselves, and on a busy machine an error
+# response now and then never reaches the application
 OLD = ("0.1", "0.3", "0.4")
 INTERPRETERS = {"0.9": "pipecat", "0.11": "deepgram"}
 
@@ -41,10 +41,13 @@ async def test_the_sdk_of_this_version_talks_and_ends_and_raises(version: str, s
     python = interpreter(version)
     async with stage(state_directory) as on:
         endpoints = [name for name in ENDPOINTS if name != "leaves" or version not in OLD]
-        got = await results(on, python, "-m", "programs.python_sdk", *endpoints)
-        missed = [name for name in endpoints if version in OLD and got[name].get("raised") == "TimeoutError"]
-        if missed:
+        got: dict[str, dict[str, Any]] = {}
+        missed = endpoints
+        for _ in range(4 if version in OLD else 1):
             got |= await results(on, python, "-m", "programs.python_sdk", *missed)
+            missed = [name for name in missed if got[name].get("raised") == "TimeoutError"]
+            if not missed:
+                break
         assert got["echo"] == {"received": SPOKEN, "end": "None"}
         assert [frame.split(" ")[0] for frame in on.container.frames] == ["TEXT", "BINARY", "BINARY", "CLOSE"]
         assert await on.container.close_seen() == (1000, "")
