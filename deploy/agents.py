@@ -1,5 +1,6 @@
 """The agent's runtime as AgentCore sees it: is it ready, and does it answer?"""
 
+import contextlib
 import json
 import time
 import uuid
@@ -8,11 +9,13 @@ from typing import Any
 
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
+from emulator.agentcore.sse import EventReader, SseError
 
 __all__ = ["NotEmulatedError", "Turn", "ready", "turn"]
 
 _READY_LIMIT = 600.0
 _PROMPT = "Say hello in one short sentence."
+_PIECE = 65_536
 
 
 class NotEmulatedError(Exception):
@@ -57,6 +60,7 @@ def turn(cloud: Cloud, arn: str) -> Turn:
     """
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
 
+    reader, kinds = EventReader(), dict[str, int]()
     try:
         answer = cloud.client("bedrock-agentcore").invoke_agent_runtime(
             agentRuntimeArn=arn,
@@ -65,21 +69,23 @@ def turn(cloud: Cloud, arn: str) -> Turn:
             accept="text/event-stream",
             payload=json.dumps({"prompt": _PROMPT}).encode(),
         )
-        lines = answer["response"].read().decode().splitlines()
-    except (BotoCoreError, ClientError) as error:
+        with contextlib.closing(answer["response"]) as body:
+            for piece in body.iter_chunks(_PIECE):
+                for event in reader.feed(piece):
+                    _count(event, kinds)
+        reader.finish()
+    except (BotoCoreError, ClientError, SseError) as error:
         status = getattr(error, "response", {}).get("ResponseMetadata", {}).get("HTTPStatusCode")
         if cloud.rehearsal and status in (404, 500, 501):
             raise NotEmulatedError(str(error)) from None
         raise DeployError(f"The agent {arn} did not answer: {error}") from None
-    kinds: dict[str, int] = {}
-    for line in lines:
-        if not line.startswith("data:"):
-            continue
-        event = json.loads(line.removeprefix("data:"))
-        kind = str(event.get("type", "event")) if isinstance(event, dict) else "event"
-        if kind == "error":
-            raise DeployError(f"The agent answered with an error: {line.removeprefix('data:').strip()}")
-        kinds[kind] = kinds.get(kind, 0) + 1
     if not kinds:
-        raise DeployError(f"The agent {arn} answered with no event: {lines[:3]}")
+        raise DeployError(f"The agent {arn} answered with no event.")
     return Turn(kinds)
+
+
+def _count(event: dict[str, Any], kinds: dict[str, int]) -> None:
+    kind = str(event.get("type", "error" if "error" in event else "event"))
+    if kind == "error":
+        raise DeployError(f"The agent answered with an error: {event.get('message') or event.get('error') or event}")
+    kinds[kind] = kinds.get(kind, 0) + 1

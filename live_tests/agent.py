@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from live_tests.sse import EventReader, StreamSyntaxError
+from emulator.agentcore.sse import EventReader, SseError
 
 __all__ = ["REFERENCE_RATIOS", "AgentError", "Mode", "Turn", "compare", "invoke", "take_turn"]
 
@@ -95,8 +95,8 @@ def take_turn(pieces: Iterator[bytes], mode: Mode, clock: Callable[[], float] = 
                     began = now
                 _in_order(event, sequence)
                 _take(turn, event, 1000 * (now - (now if began is None else began)))
-        reader.end()
-    except StreamSyntaxError as error:
+        reader.finish()
+    except SseError as error:
         raise AgentError(f"the answer is no stream of events: {error}") from error
     if turn.done is None:
         raise AgentError(f"the answer ended without 'done', after {', '.join(turn.events) or 'nothing'}")

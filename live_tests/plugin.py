@@ -139,7 +139,7 @@ def live_endpoint(live_cloud: Cloud, pytestconfig: pytest.Config) -> Description
     if chosen.local:
         lines.append("on this machine: nothing is billed, and nothing is learnt about AWS")
     else:
-        lines += [standing_cost(variant.instance_type, variant.instances) for variant in found.variants]
+        lines += [standing_cost(variant.instance_type, variant.instances, chosen.prices) for variant in found.variants]
         lines.append(
             "this run adds nothing to that" + ("" if chosen.agreed else "; what would, is skipped without --yes")
         )

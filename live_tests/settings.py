@@ -4,11 +4,13 @@ import ipaddress
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from deploy.errors import DeployError
 from deploy.outputs import Outputs, OutputsError, load
+from deploy.prices import Prices
 from emulator import credentials, facts
 
 __all__ = ["DEFAULT_BUDGET_MINUTES", "NotConfiguredError", "Settings", "SettingsError", "settings"]
@@ -39,6 +41,7 @@ class Settings:
     report: Path = Path("live-report.json")
     twin: str | None = None
     negative_control: str | None = None
+    prices: Prices = field(default_factory=Prices.load)
 
     @property
     def local(self) -> bool:
@@ -73,7 +76,7 @@ def settings(
 
     Raises:
         NotConfiguredError: no endpoint is named anywhere.
-        SettingsError: an option cannot be understood, or no region is known.
+        SettingsError: an option or the file of prices cannot be understood, or no region is known.
     """
     written = _outputs(outputs)
     endpoint = endpoint or written.endpoint
@@ -112,7 +115,15 @@ def settings(
         report=report or Path("live-report.json"),
         twin=twin,
         negative_control=negative_control,
+        prices=_prices(),
     )
+
+
+def _prices() -> Prices:
+    try:
+        return Prices.load()
+    except DeployError as error:
+        raise SettingsError(str(error)) from error
 
 
 def _outputs(path: Path | None) -> Outputs:

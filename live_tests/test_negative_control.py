@@ -9,7 +9,8 @@ from contract_tests.bench import Bench
 from contract_tests.checks.text_and_binary import TextAndBinary
 from contract_tests.runner import judge
 from contract_tests.verdict import Status
-from live_tests.budget import Budget, hourly_price
+from deploy.prices import dollars
+from live_tests.budget import Budget
 from live_tests.cloud import Cloud
 from live_tests.deployed import Deployed
 from live_tests.description import Description
@@ -33,9 +34,10 @@ def test_a_container_that_reads_text_only_fails_here_too(
     image = live.settings.negative_control
     if image is None:
         pytest.skip("opt-in: --negative-control IMAGE deploys a container that has to fail CT1")
-    price = hourly_price(live_endpoint.variants[0].instance_type)
-    about = "its price" if price is None else f"about ${price * _MINUTES / 60:.2f}"
-    live_billing(f"an instance of {live_endpoint.variants[0].instance_type} for some {_MINUTES} minutes, {about}")
+    instance_type = live_endpoint.variants[0].instance_type
+    hour = live.settings.prices.hour(instance_type)
+    about = dollars(None if hour is None else hour * _MINUTES / 60)
+    live_billing(f"an instance of {instance_type} for some {_MINUTES} minutes, {about}")
     every = 0.2 if live.settings.local else 15.0
     limit = min(60.0 * 30, live_budget.left)
     try:

@@ -77,7 +77,7 @@ def _instances(chosen: Settings) -> int | None:
             return None
     for variant in found.variants:
         if not chosen.local:
-            print(f"load: {standing_cost(variant.instance_type, variant.instances)}")
+            print(f"load: {standing_cost(variant.instance_type, variant.instances, chosen.prices)}")
     return sum(variant.instances for variant in found.variants)
 
 

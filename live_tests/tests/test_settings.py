@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from deploy.outputs import Outputs, save
+from deploy.prices import Prices
 from emulator import Emulator
-from live_tests.budget import Budget, disagreement, hourly_price, standing_cost
+from live_tests.budget import Budget, disagreement, standing_cost
 from live_tests.cloud import UnreachableError, connected
 from live_tests.settings import NotConfiguredError, Settings, SettingsError, settings
 
@@ -122,8 +123,18 @@ def test_what_bills_is_only_done_with_yes_and_free_on_this_machine() -> None:
     assert "two answers" in str(disagreement("two answers", agreed=False, local=False))
 
 
-def test_the_price_of_what_runs_is_told() -> None:
-    assert hourly_price("ml.g5.xlarge", 2) == pytest.approx(2.82)
-    assert hourly_price("ml.unknown.large") is None
-    assert "2 x ml.g5.xlarge: about $2.82 an hour, $68 a day" in standing_cost("ml.g5.xlarge", 2)
-    assert "no price is known here" in standing_cost("ml.unknown.large", 1)
+def test_the_price_of_what_runs_is_the_one_that_the_deployment_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = Prices.load()
+    assert "2 x ml.g5.xlarge: about $2.82 an hour, about $67.58 a day" in standing_cost("ml.g5.xlarge", 2, prices)
+    assert "about $1.13 an hour" in standing_cost("ml.g6.xlarge", 1, prices)
+    assert "no price is known here" in standing_cost("ml.unknown.large", 1, prices)
+    mine = tmp_path / "prices.toml"
+    monkeypatch.setenv("DEPLOY_PRICES", str(mine))
+    mine.write_text('[endpoint_hour]\n"ml.g5.xlarge" = 2.5\n')
+    found = settings(endpoint="m", region="eu-west-1", environment={})
+    assert "about $2.50 an hour" in standing_cost("ml.g5.xlarge", 1, found.prices)
+    mine.write_text("nonsense")
+    with pytest.raises(SettingsError, match=r"DEPLOY_PRICES=.* cannot be read"):
+        settings(endpoint="m", region="eu-west-1", environment={})

@@ -1,54 +1,17 @@
-"""Events of an agent's answer, however the body is cut."""
+"""A turn of the agent out of its answer, however the body is cut."""
 
 import json
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from live_tests.agent import AgentError, Mode, Turn, compare, take_turn
-from live_tests.sse import EventReader, StreamSyntaxError
 from live_tests.tests.scripted_agent import events
 
-TEXT = 'Grüße \u2028 \u0085 {"a"} \U0001f600 data: \\n'
 
-
-def frame(event: dict[str, Any], newline: str = "\n") -> bytes:
-    return f"data: {json.dumps(event, ensure_ascii=False)}{newline}{newline}".encode()
-
-
-@given(st.lists(st.integers(0, 400), max_size=30), st.sampled_from(["\n", "\r\n"]))
-def test_events_come_whole_wherever_the_body_is_cut(cuts: list[int], newline: str) -> None:
-    sent = [{"type": "text", "text": TEXT, "seq": number} for number in range(3)]
-    body = b": keep-alive\n\n" + b"".join(frame(event, newline) for event in sent)
-    places = sorted({0, len(body), *(cut % len(body) for cut in cuts)})
-    reader = EventReader()
-    heard = [event for one, two in pairwise(places) for event in reader.feed(body[one:two])]
-    reader.end()
-    assert heard == sent
-
-
-def test_an_event_is_given_as_soon_as_it_is_whole() -> None:
-    reader = EventReader()
-    assert list(reader.feed(b'data: {"type": "agent_start"}\n')) == []
-    assert list(reader.feed(b"\n")) == [{"type": "agent_start"}]
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [(b"data: {nope}\n\n", "no JSON"), (b"data: [1]\n\n", "no JSON object"), (b'data: {"a": 1}', "in the middle of")],
-)
-def test_what_is_no_stream_of_events_is_an_error(body: bytes, words: str) -> None:
-    def read() -> None:
-        reader = EventReader()
-        list(reader.feed(body))
-        reader.end()
-
-    with pytest.raises(StreamSyntaxError, match=words):
-        read()
+def frame(event: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
 
 
 class Clock:
