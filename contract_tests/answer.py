@@ -7,10 +7,11 @@ it broke the rule is kept, so that one check can complain about it and the other
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
+from contract_tests.audioformat import UndecodableError
 from contract_tests.client import Ended, Failed, Part, Silence
 from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
 from contract_tests.profile import Profile
@@ -20,12 +21,14 @@ __all__ = ["Answer", "Control", "Reader", "json_object"]
 Role = Literal["start", "end", "error", "other"]
 How = Literal["whole", "split", "glued"]
 _LONGEST_CONTROL = 65_536
+_LONGEST_EVENT = 16 << 20
+"""Bytes of a message that may carry audio in base64."""
 
 
-def json_object(payload: bytes) -> dict[str, object] | None:
+def json_object(payload: bytes, longest: int = _LONGEST_CONTROL) -> dict[str, object] | None:
     """Return the JSON object that the *whole* payload is, None if it is anything else."""
     # cheap refusal first: a second of PCM must not go through a JSON parser
-    if payload.lstrip()[:1] != b"{" or len(payload) > _LONGEST_CONTROL:
+    if payload.lstrip()[:1] != b"{" or len(payload) > longest:
         return None
     try:
         value = json.loads(payload)
@@ -58,6 +61,11 @@ class Answer:
     sent_at: float
     controls: list[Control] = field(default_factory=list)
     audio: list[bytes] = field(default_factory=list)
+    """As PCM16, little-endian, whatever it was on the way."""
+    audio_parts: list[Part] = field(default_factory=list)
+    """The same with its times; ``data`` is the PCM16."""
+    undecodable: list[str] = field(default_factory=list)
+    """What is wrong with messages that should carry audio and do not."""
     parts: list[Part] = field(default_factory=list)
     order: list[Role | Literal["audio"]] = field(default_factory=list)
     """What came, in order; audio in a row counts once."""
@@ -124,7 +132,8 @@ class Reader:
         body = self._whole(part)
         if body is not None:
             self._flush()
-            self._control(body, part, "whole", 1, part.data.decode("utf-8", "replace"))
+            if not self._event_with_audio(body, part):
+                self._control(body, part, "whole", 1, part.data.decode("utf-8", "replace"))
         elif self._is_speech_protocol and not self._split(part) and not self._glued(part):
             self._text_or_audio(part)
 
@@ -133,14 +142,28 @@ class Reader:
         return isinstance(self._profile.end, JsonMark)
 
     def _whole(self, part: Part) -> object | None:
-        body = json_object(part.data)
+        audio = self._profile.audio
+        body = json_object(part.data, _LONGEST_EVENT if audio and audio.event else _LONGEST_CONTROL)
         if body is not None or self._is_speech_protocol:
             return body
         try:
             return part.data.decode("utf-8")
         except UnicodeDecodeError:
-            self._answer.audio.append(part.data)
+            self._keep(part.data, part)
             return None
+
+    def _event_with_audio(self, body: object, part: Part) -> bool:
+        """Take the audio out of a message that carries some; tell whether it is one."""
+        audio = self._profile.audio
+        try:
+            pcm = audio.carried_by(body, self._answer.request_id) if audio else None
+        except UndecodableError as problem:
+            self._answer.undecodable.append(str(problem))
+            return True
+        if pcm is None:
+            return False
+        self._heard(pcm, part)
+        return True
 
     def _role(self, body: object, text: str = "") -> Role:
         """Return what a control message is. ``text``: the same, unparsed, for marks that are regular expressions."""
@@ -198,12 +221,12 @@ class Reader:
             if stop is not None:
                 found = True
                 body = json.loads(data[begin:stop])
-                self._audio(data[:begin])
+                self._audio(data[:begin], part)
                 self._control(body, part, "glued", 1)
                 data, begin = data[stop:], -1
             begin = data.find(b'{"', begin + 1)
         if found:
-            self._audio(data)
+            self._audio(data, part)
         return found
 
     def _text_or_audio(self, part: Part) -> None:
@@ -212,13 +235,21 @@ class Reader:
             self._answer.order.append("other")
             self._answer.controls.append(Control("other", text, part.at, part.data_type, "whole", 1))
         else:
-            self._audio(part.data)
+            self._audio(part.data, part)
 
-    def _audio(self, data: bytes) -> None:
-        if data:
+    def _audio(self, data: bytes, part: Part) -> None:
+        audio = self._profile.audio
+        self._heard(audio.pcm16(data) if audio else data, part)
+
+    def _heard(self, pcm: bytes, part: Part) -> None:
+        if pcm:
             if self._answer.order[-1:] != ["audio"]:
                 self._answer.order.append("audio")
-            self._answer.audio.append(data)
+            self._keep(pcm, part)
+
+    def _keep(self, pcm: bytes, part: Part) -> None:
+        self._answer.audio.append(pcm)
+        self._answer.audio_parts.append(replace(part, data=pcm))
 
 
 def _is_text(data: bytes) -> bool:

@@ -7,12 +7,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from contract_tests.byteorder import is_swapped
 from contract_tests.encodings import encoding_of
 
 __all__ = ["Kind", "PcmFault", "inspect_pcm", "roughness"]
 
 type Samples = NDArray[np.float64]
-type Kind = Literal["empty", "silent", "encoded", "float", "stereo", "odd-frame", "duration", "byte-shift", "wrapped"]
+type Kind = Literal[
+    "empty", "silent", "encoded", "float", "stereo", "odd-frame", "duration", "byte-shift", "byte-order", "wrapped"
+]
 
 DURATION_TOLERANCE_S = 0.02
 
@@ -203,6 +206,9 @@ def _shifted(frames: Sequence[bytes], pcm: bytes) -> Iterator[PcmFault]:
     if first is None:
         return
     total = int(shifted.sum())
+    if is_swapped(pcm, shifted):
+        yield _swapped(total, count, _frame_at(frames, first * WINDOW * 2))
+        return
     yield PcmFault(
         kind="byte-shift",
         text=f"{total} of {count} windows of {WINDOW} samples are noise as delivered and smooth when read one byte "
@@ -211,6 +217,18 @@ def _shifted(frames: Sequence[bytes], pcm: bytes) -> Iterator[PcmFault]:
         frame=_frame_at(frames, first * WINDOW * 2),
         cause="One byte was lost or added: a header skipped with a wrong length, a pause of an odd number of bytes.",
         fix="Slice and join PCM at even byte positions only; count samples, not bytes.",
+    )
+
+
+def _swapped(total: int, count: int, frame: int) -> PcmFault:
+    return PcmFault(
+        kind="byte-order",
+        text=f"{total} of {count} windows of {WINDOW} samples are noise as delivered and smooth when the two bytes of "
+        "each sample change places: big-endian samples where little-endian ones are expected, or the other way round",
+        frame=frame,
+        cause="The samples are written in the other byte order: `'>i2'`, `struct.pack('!h')`, a Java ByteBuffer or a "
+        "DataView.setInt16() without its last argument, all of which are big-endian, or an L16 or AIFF stream.",
+        fix="Write little-endian: samples.astype('<i2'), setInt16(at, value, true), order(LITTLE_ENDIAN).",
     )
 
 

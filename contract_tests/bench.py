@@ -47,6 +47,10 @@ class Bench:
     baseline: Baseline | None = None
     stop_seconds: float = _STOP_S
     """How long a container may take to end after SIGTERM."""
+    late_seconds: float = 12.0
+    """How long a container that says that its model is not there yet is asked again, although its /ping is 200."""
+    late: str = ""
+    """What it said meanwhile, where a good request was only answered after a while."""
     measured: bool = False
     """Whether a good request has been tried; if ``baseline`` is still None then, it was not answered."""
     _client: Client | None = None

@@ -30,6 +30,7 @@ _STARTS_AT_ONCE = 3
 _IDLE_S = 2.5  # longer than the idle timer of the container that has one
 _START_TIMEOUT_S = 90.0
 _STOP_S = 6.0
+_LATE_S = 4.0  # longer than the one that is late needs
 _STARTS = "CT18"
 _NOTHING_TO_JUDGE = "CT0"
 _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
@@ -86,6 +87,7 @@ def measure(containers: Sequence[Container]) -> Matrix:
                     profile.load(container.profile),
                     _IDLE_S,
                     stop_seconds=_STOP_S,
+                    late_seconds=_LATE_S,
                 )
                 for container in containers
             ]

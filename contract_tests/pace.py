@@ -21,8 +21,10 @@ def busy_text(bench: Bench, seconds: float, least: int) -> str:
 
 
 def audio_parts(answer: Answer) -> list[Part]:
-    """Return the parts that hold audio."""
-    return [part for part in answer.parts if part.data_type != "UTF8" and part.data and json_object(part.data) is None]
+    """Return the parts that hold audio; their data is the audio alone, as PCM16 where the profile says what it is."""
+    return answer.audio_parts or [
+        part for part in answer.parts if part.data_type != "UTF8" and part.data and json_object(part.data) is None
+    ]
 
 
 def first_audio_s(answer: Answer) -> float:

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from typing import cast
 
+from contract_tests.audioformat import ENCODINGS, AudioFormat, Encoding
 from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
 from contract_tests.settings import ProfileError, Table
 
@@ -31,6 +33,7 @@ _DEFAULT_BAD_MESSAGES = ("not json", "{}", '{"type": "Reset"}')
 _DEFAULT_REPLY_TIMEOUT_S = 5.0
 _PLACEHOLDERS = ("id", "text", "voice")
 _SECONDS_PER_CHARACTER = 0.05
+_BASE64 = 'Audio in JSON messages: event = { json = { type = "audio.delta" } }, member = "delta" (it holds base64).'
 # brackets, quotes and a backslash: what breaks a request whose values are not escaped
 _AWKWARD = 'a "quoted" \\ text {text} with { braces }'
 
@@ -130,17 +133,6 @@ class InvocationRule:
     good: RequestTemplate
     bad: RequestTemplate
     breaking: RequestTemplate | None
-
-
-@dataclass(frozen=True, slots=True)
-class AudioFormat:
-    """Audio of the binary frames: signed 16-bit little-endian mono PCM at ``sample_rate`` samples per second.
-
-    ``duration_member`` names the member of the end message that declares the seconds of audio, None if none does.
-    """
-
-    sample_rate: int
-    duration_member: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,12 +377,18 @@ def _invocations(table: Table, request: RequestTemplate) -> InvocationRule:
 
 def _audio(table: Table) -> AudioFormat:
     encoding = table.text("encoding") or "pcm16"
-    if encoding != "pcm16":
-        table.fail("encoding", f"is {encoding!r}; only 'pcm16' can be judged (signed, little-endian, mono).")
+    if encoding not in ENCODINGS:
+        table.fail("encoding", f"is {encoding!r}; what can be judged is {', '.join(ENCODINGS)}, each of them mono.")
     rate = table.integer("sample_rate")
     if rate is None or not 1 <= rate <= 384_000:
         table.fail("sample_rate", f"is {rate!r}, expected samples per second.")
-    return AudioFormat(rate, table.text("duration_member"))
+    event, member = _mark(table, "event"), table.text("member")
+    if (event is None) != (member is None):
+        missing, other = ("event", "member") if event is None else ("member", "event")
+        table.fail(missing, f"is missing, and {other!r} makes no sense without it.", _BASE64)
+    if event is not None and not isinstance(event, JsonMark):
+        table.fail("event", "cannot be recognised by a text.", _BASE64)
+    return AudioFormat(rate, table.text("duration_member"), cast("Encoding", encoding), event, member or "")
 
 
 def _parameters(table: Table, request: RequestTemplate) -> dict[str, tuple[str | float, ...]]:

@@ -179,6 +179,19 @@ CONTAINERS = (
         cause="One byte was lost or added",
     ),
     broken(
+        "big_endian",
+        "CT8",
+        "Samples in network byte order. https://github.com/elevenlabs/elevenlabs-python/issues/735",
+        cause="The samples are written in the other byte order",
+    ),
+    broken(
+        "realtime_shift",
+        "CT8",
+        "Audio in base64 moved by one byte. https://github.com/openai/openai-cookbook/pull/2977",
+        profile="openai-realtime",
+        cause="One byte was lost or added",
+    ),
+    broken(
         "float_samples",
         "CT8",
         "Floats of 32 bit in the place of PCM16. https://github.com/andimarafioti/faster-qwen3-tts/pull/72",

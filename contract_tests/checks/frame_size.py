@@ -1,10 +1,11 @@
 """CT9: audio comes in frames of a bounded size, and a message that is too large costs one session at most."""
 
 from contract_tests.answer import Answer
+from contract_tests.audioformat import AudioFormat
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed, Silence
-from contract_tests.profile import AudioFormat, Profile
+from contract_tests.profile import Profile
 from contract_tests.unpunctuated import unpunctuated
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 
@@ -106,10 +107,12 @@ def _long_text(bench: Bench, audio: AudioFormat, short_bytes: int) -> str:
 def _judge_frames(audio: AudioFormat, text: str, answer: Answer) -> Finding:
     if not answer.audio:
         return not_applicable(f"no audio came for a text of {len(text)} characters: {answer.describe()}")
-    sizes = [len(frame) for frame in answer.audio]
+    lengths = [len(frame) for frame in answer.audio]
+    sizes = [audio.on_the_wire(length) for length in lengths]
     largest = max(sizes)
-    seconds = largest / 2 / audio.sample_rate
-    sent = f"a text of {len(text)} characters without a stop, for {sum(sizes) / 2 / audio.sample_rate:.0f} s of speech"
+    seconds = max(lengths) / 2 / audio.sample_rate
+    spoken = sum(lengths) / 2 / audio.sample_rate
+    sent = f"a text of {len(text)} characters without a stop, for {spoken:.0f} s of speech"
     count = f"{len(sizes)} frames, the largest one with" if len(sizes) > 1 else "a single frame with"
     observed = f"{count} {largest:,} bytes ({seconds:.1f} s of audio)"
     if len(sizes) > 2 and sizes[-1] > _CLIENT_LIMIT // 16 and answer.audio[-1] == b"".join(answer.audio[:-1]):

@@ -1,11 +1,14 @@
 """CT0: the request that the profile calls good is answered. Everything else is measured against it."""
 
+import asyncio
 import re
+import time
 
 from contract_tests.answer import Answer
 from contract_tests.bench import Baseline, Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.checks.control_frames import misnamed
+from contract_tests.checks.readiness import EARLY_PING, READY, ReadinessAndStop
 from contract_tests.client import Failed, Part, Silence
 from contract_tests.conversation import Conversation
 from contract_tests.likeness import any_reply, looks_like_error, shown
@@ -17,6 +20,8 @@ __all__ = ["GoodRequest", "measure"]
 _OWN_TROUBLE = re.compile(
     r"\b(not|no|un)\s?(loaded|initiali[sz]ed|ready|available)|load|internal|CUDA|model\b", re.IGNORECASE
 )
+_UNAVAILABLE = re.compile(r"\b50[234]\b|unavailable|not ready", re.IGNORECASE)
+_AGAIN_S = 0.5
 _TAIL_S = 0.3
 _LONGEST_TAIL_S = 10.0
 _DEFAULT_PATH = "invocations-bidirectional-stream"
@@ -37,6 +42,8 @@ class GoodRequest(Check):
         unjudged = not_applicable("not judged here")
         if bench.baseline is not None and any_reply(bench.profile):
             return _any_reply(answer, bench.baseline.tail), unjudged, log
+        if bench.baseline is not None and bench.late:
+            return _late(bench, answer), unjudged, log
         if bench.baseline is not None:
             return passed(f"answered: {answer.describe()}"), unjudged, log
         return _unanswered(bench.profile, answer), unjudged, log
@@ -45,7 +52,22 @@ class GoodRequest(Check):
 async def measure(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
     """Try a good request and keep its pace as ``bench.baseline``; return the answer to judge and its wire log."""
     bench.measured = True
+    answer, log = await _try_both(bench)
+    began, first = time.monotonic(), answer
+    patience = bench.late_seconds * _may_load(first)
+    while bench.baseline is None and time.monotonic() - began < patience:
+        await asyncio.sleep(_AGAIN_S)  # only the container knows when its model is there
+        await _try_both(bench)
+        if bench.baseline is not None:
+            bench.late = f"{first.describe()}, until {time.monotonic() - began:.0f} s later"
+            return await _try_both(bench)  # the model may have come between a TEXT frame and a BINARY one
+    return answer, log
+
+
+async def _try_both(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
+    """Try a good request as a TEXT frame, then as a BINARY one; the one that is answered becomes the baseline."""
     tries: list[tuple[Answer, tuple[str, ...]]] = []
+    bench.baseline = None
     for data_type in ("UTF8", None):
         async with bench.connect() as conversation:
             conversation.data_type = data_type
@@ -68,6 +90,32 @@ async def _tail(conversation: Conversation) -> float:
         if last - began > _LONGEST_TAIL_S:
             break
     return 0.0 if last == began else _TAIL_S
+
+
+def _may_load(answer: Answer) -> float:
+    """Return how likely it is, 0 to 1, that a container that did not answer is only loading its model."""
+    outcome = answer.outcome
+    if outcome == "error":
+        return float(_OWN_TROUBLE.search(str(answer.error)) is not None)
+    if not isinstance(outcome, Failed):
+        return 0.0
+    if outcome.code == "1013" or _UNAVAILABLE.search(outcome.message):  # 1013: try again later
+        return 1.0
+    return 0.5 if outcome.without_close_frame or outcome.code == "1011" else 0.0  # it fell over a model that is None
+
+
+def _late(bench: Bench, answer: Answer) -> Finding:
+    """Judge a container that answers by and by: CT18 does so where it can start another one."""
+    observed = f"answered: {answer.describe()}; but at first, when /ping said 200 already: {bench.late}"
+    if all(bench.can(need) for need in ReadinessAndStop.needs):
+        return passed(f"{observed} (see {ReadinessAndStop.id})")
+    return warned(
+        sent="a good request, after /ping had answered 200",
+        expected="a complete answer",
+        observed=observed,
+        causes=(EARLY_PING,),
+        fix=READY,
+    )
 
 
 def _any_reply(answer: Answer, tail: float) -> Finding:

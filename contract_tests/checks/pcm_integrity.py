@@ -4,10 +4,11 @@ import math
 
 from contract_tests.answer import Answer
 from contract_tests.audio import PcmFault, inspect_pcm
+from contract_tests.audioformat import AudioFormat
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.conversation import Conversation
-from contract_tests.profile import AudioFormat, Profile
+from contract_tests.profile import Profile
 from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
 __all__ = ["PcmIntegrity"]
@@ -72,6 +73,8 @@ def _judge(audio: AudioFormat, answers: list[Answer]) -> Finding | None:
         what = f"sentence {number} of {_SENTENCES}"
         if not answer.complete:
             return failed(sent=what, expected="a complete answer", observed=answer.describe())
+        if answer.undecodable or (audio.event is not None and not answer.audio):
+            return _no_base64(what, audio, answer)
         declared = _declared(audio, answer)
         number_declared = declared if isinstance(declared, float) else None
         faults = inspect_pcm(answer.audio, audio.sample_rate, number_declared)
@@ -80,6 +83,34 @@ def _judge(audio: AudioFormat, answers: list[Answer]) -> Finding | None:
         if declared is not None and number_declared is None:
             return _no_number(what, audio, declared)
     return None
+
+
+def _no_base64(what: str, audio: AudioFormat, answer: Answer) -> Finding:
+    """Say what is wrong with messages that carry audio, or that there are none."""
+    if answer.undecodable:
+        observed = f"{len(answer.undecodable)} messages cannot be decoded, the first one: {answer.undecodable[0]}"
+        causes = (
+            (
+                "Several base64 texts are joined, or one is cut: each message has to decode alone, and most decoders "
+                "stop at the first padding without a word."
+            ),
+            "It is another alphabet (URL-safe base64, hex), or a data: URI.",
+        )
+    else:
+        others = [str(control)[:80] for control in answer.controls] or ["none"]
+        observed = f"no message is {audio.event}; what came: {'; '.join(others[:4])}"
+        causes = ("No audio is sent.", "The profile names another event than the container sends.")
+    return failed(
+        sent=what,
+        expected=str(audio),
+        observed=observed,
+        causes=causes,
+        fix=Fix(
+            "Encode the bytes of each message by themselves, whole samples in each.",
+            before="delta = base64.b64encode(head).decode() + base64.b64encode(tail).decode()",
+            after="delta = base64.b64encode(head + tail).decode()",
+        ),
+    )
 
 
 def _declared(audio: AudioFormat, answer: Answer) -> object:
@@ -123,8 +154,7 @@ def _faulty(what: str, audio: AudioFormat, faults: list[PcmFault]) -> Finding:
     causes = dict.fromkeys(fault.cause for fault in faults)
     return failed(
         sent=what,
-        expected=f"signed 16-bit little-endian mono PCM at {audio.sample_rate} Hz, whole samples in "
-        "every frame, nothing else",
+        expected=f"{audio}: whole samples in every message, nothing else",
         observed="\n".join(
             fault.text if fault.frame is None else f"frame {fault.frame}: {fault.text}" for fault in faults[:5]
         ),

@@ -18,7 +18,7 @@ from emulator import facts
 from emulator.launch import TargetError, ping_problem
 from emulator.running import Running
 
-__all__ = ["ReadinessAndStop"]
+__all__ = ["EARLY_PING", "READY", "ReadinessAndStop"]
 
 _START_WITHIN_S = 150.0
 _POLL_S = 0.1
@@ -30,7 +30,8 @@ _HYPERCORN = (
     "(https://github.com/pgjones/hypercorn/issues/308); close the sessions in the lifespan's shutdown, or use uvicorn."
 )
 _GOING_AWAY = (1001, 1012)
-_READY = Fix(
+EARLY_PING = "/ping answers as soon as the server is up, while the model still loads in the background."
+READY = Fix(
     "Answer 503 until the model is loaded and has spoken once.",
     before="async def ping(request):\n    return Response()                       # the server is up, the model is not",
     after="async def ping(request):\n    return Response(status_code=200 if model.loaded else 503)",
@@ -147,10 +148,10 @@ def _judge_first(bench: Bench, answer: Answer, seen: list[str]) -> Finding:
             expected=f"a complete answer, as later on (after {warm:.2f} s then)",
             observed=f"{answer.describe()}\n{seen[-1].strip()}",
             causes=(
-                "/ping answers as soon as the server is up, while the model still loads in the background.",
+                EARLY_PING,
                 "The model is loaded by the first request, and that fails or takes too long.",
             ),
-            fix=_READY,
+            fix=READY,
         )
     limit = _COLD_TIMES * warm + _COLD_MORE_S
     if answer.seconds > limit:
@@ -163,7 +164,7 @@ def _judge_first(bench: Bench, answer: Answer, seen: list[str]) -> Finding:
                 "The model is loaded, compiled or warmed up by the first request.",
                 "/ping answers as soon as the server is up, and requests wait until the model is there.",
             ),
-            fix=_READY,
+            fix=READY,
         )
     return passed(f"the first request after the first 200 was answered in {answer.seconds:.2f} s")
 

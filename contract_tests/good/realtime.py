@@ -2,6 +2,7 @@
 
 import base64
 import uuid
+from collections.abc import Iterator
 
 from contract_tests.good import tone
 from contract_tests.good.events import Conversation, Event, events_app
@@ -25,10 +26,19 @@ class RealtimeConversation(Conversation):
         response = {"id": f"resp_{uuid.uuid4().hex}", "status": "in_progress", "metadata": asked.get("metadata")}
         await self.send({"type": "response.created", "response": response})
         text, voice = str(asked.get("instructions", "")), str(asked.get("voice", "alloy"))
-        for piece in tone.cut(tone.pcm16(tone.waveform(text, voice, RATE)), PIECE):
+        for piece in self.pieces(text, voice):
             await self.send({"type": "response.output_audio.delta", "delta": base64.b64encode(piece).decode()})
         await self.send({"type": "response.done", "response": {**response, "status": "completed"}})
         return True
+
+    def pieces(self, text: str, voice: str) -> Iterator[bytes]:
+        """Yield the audio of one response, a piece for each message."""
+        return self.cut(tone.pcm16(tone.waveform(text, voice, RATE)))
+
+    @staticmethod
+    def cut(pcm: bytes) -> Iterator[bytes]:
+        """Cut PCM into pieces of whole samples."""
+        return tone.cut(pcm, PIECE)
 
     async def refuse(self, why: str) -> None:
         """Answer a message that cannot be served."""

@@ -1,8 +1,13 @@
 """Reading answers: what is control and what is audio."""
 
+import base64
+import json
+
+import numpy as np
 import pytest
 
 from contract_tests.answer import Answer, Reader, json_object
+from contract_tests.audioformat import AudioFormat
 from contract_tests.client import Part, Silence
 from contract_tests.profile import load
 
@@ -10,9 +15,9 @@ START = b'{"type": "synthesis_start", "request_id": "r1"}'
 END = b'{"type": "synthesis_complete", "request_id": "r1", "total_duration_s": 0.5}'
 
 
-def read(*parts: tuple[bytes, str]) -> Answer:
+def read(*parts: tuple[bytes, str], profile: str = "kokoro") -> Answer:
     answer = Answer("r1", 0.0)
-    reader = Reader(load("kokoro"), answer)
+    reader = Reader(load(profile), answer)
     for number, (data, data_type) in enumerate(parts, 1):
         reader.feed(Part(float(number), data, data_type, "COMPLETE"))
     return answer
@@ -67,3 +72,48 @@ def test_an_error_ends_the_answer() -> None:
 def test_what_came_is_kept_in_order() -> None:
     answer = read((START, "UTF8"), (b"\x01\x00", "BINARY"), (b"\x02\x00", "BINARY"), (END, "UTF8"))
     assert answer.order == ["start", "audio", "end"]
+
+
+REALTIME_END = json.dumps({"type": "response.done", "response": {"metadata": {"request_id": "r1"}}}).encode()
+
+
+def delta(data: object) -> tuple[bytes, str]:
+    return json.dumps({"type": "response.output_audio.delta", "delta": data}).encode(), "UTF8"
+
+
+def test_audio_in_json_messages_is_audio_and_no_control() -> None:
+    pcm = bytes(range(256)) * 1000
+    answer = read(
+        delta(base64.b64encode(b"\x01\x00").decode()),
+        delta(base64.b64encode(pcm).decode()),
+        (REALTIME_END, "UTF8"),
+        profile="openai-realtime",
+    )
+    assert answer.complete
+    assert answer.audio == [b"\x01\x00", pcm]
+    assert [part.at for part in answer.audio_parts] == [1.0, 2.0]
+    assert answer.order == ["audio", "end"]
+    assert not answer.undecodable
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("AQA=AQA=", "no base64"),
+        ("AQ-_", "no base64"),
+        ("data:audio/pcm;base64,AQA=", "no base64"),
+        (None, "is missing, which is no text"),
+        (7, "is 7, which is no text"),
+    ],
+)
+def test_a_message_that_should_carry_audio_and_does_not_is_remembered(data: object, problem: str) -> None:
+    answer = read(delta(data), (REALTIME_END, "UTF8"), profile="openai-realtime")
+    assert answer.audio == []
+    assert problem in answer.undecodable[0]
+
+
+def test_an_audio_format_turns_what_comes_into_pcm16() -> None:
+    assert AudioFormat(8000, None, "pcm16be").pcm16(b"\x01\x02\x03\x04\x05") == b"\x02\x01\x04\x03\x05"
+    # the ends and the middle of G.711's table, both signs
+    codes = AudioFormat(8000, None, "mulaw").pcm16(bytes((0x00, 0x80, 0xFF, 0x7F, 0x9F)))
+    assert np.frombuffer(codes, "<i2").tolist() == [-32124, 32124, 0, 0, 8316]

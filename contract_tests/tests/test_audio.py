@@ -137,6 +137,23 @@ def test_byte_shift_at_any_level_and_rate(seed: int, peak: float, rate: int) -> 
     assert kinds(pcm16(speech_like(seed, rate, peak))[1:] + b"\0", rate) == ["byte-shift"]
 
 
+def swapped(samples: Wave) -> bytes:
+    return np.frombuffer(pcm16(samples), "<i2").astype(">i2").tobytes()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.floats(0.1, 1), st.sampled_from([8000, 16000, 24000]))
+def test_the_other_byte_order_is_no_byte_shift(seed: int, peak: float, rate: int) -> None:
+    (fault,) = inspect_pcm([swapped(speech_like(seed, rate, peak))], rate, None)
+    assert (fault.kind, fault.frame) == ("byte-order", 0)
+    assert fault.cause.startswith("The samples are written in the other byte order")
+
+
+@pytest.mark.parametrize("name", ["speech", "loud speech", "clipped speech", "tone"])
+def test_the_other_byte_order(name: str) -> None:
+    assert kinds(swapped(CLEAN[name])) == ["byte-order"]
+
+
 def test_byte_shift_in_the_middle_names_its_frame() -> None:
     pcm = pcm16(speech_like())
     middle = len(pcm) // 2 + 2000

@@ -262,6 +262,8 @@ SYMPTOMS = {
     "wrong-duration": {"audio": "duration"},
     "wrapping": {"audio": "wrapped"},
     "byte-shift": {"audio": "byte-shift"},
+    "big-endian": {"audio": "byte-order"},
+    "realtime-shift": {},  # another protocol: the matrix
     "float-samples": {"audio": "float"},
     "text-duration": {"audio": "no number"},
     "wrong-start-id": {"sentences": "sentence 0: foreign id"},

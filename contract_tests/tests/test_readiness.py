@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.checks.readiness import ReadinessAndStop
+from contract_tests.checks.good_request import GoodRequest
+from contract_tests.checks.readiness import EARLY_PING, ReadinessAndStop
 from contract_tests.profile import load
 from contract_tests.runner import bench_for, judge
 from contract_tests.verdict import Status, Verdict
@@ -55,3 +56,26 @@ async def test_what_sigterm_reaches(command: str, behaviour: Status, closing: St
     assert (verdict.behaviour.status, verdict.closing.status) == (behaviour, closing), verdict
     assert words in verdict.worst.observed
     assert cause in " ".join(verdict.worst.causes)
+
+
+EARLY = Target("app", "contract_tests.tests.late_model:app")
+
+
+async def test_a_container_whose_ping_is_early_fails_ct18_and_not_ct0() -> None:
+    with (
+        running(EARLY, 60, Path.cwd()) as own,
+        bench_for(own.url, load("kokoro"), own=own, starter=partial(starting, EARLY)) as bench,
+    ):
+        good = await judge(GoodRequest(), bench)
+        ready = await judge(ReadinessAndStop(), bench)
+    assert good.status is Status.PASS
+    assert "see CT18" in good.behaviour.observed
+    assert ready.status is Status.FAIL
+    assert ready.behaviour.causes[0] == EARLY_PING
+
+
+async def test_a_container_that_cannot_be_started_again_is_told_by_ct0() -> None:
+    with running(EARLY, 60, Path.cwd()) as own, bench_for(own.url, load("kokoro")) as bench:
+        good = await judge(GoodRequest(), bench)
+    assert good.status is Status.WARN
+    assert good.behaviour.causes == (EARLY_PING,)
