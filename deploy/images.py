@@ -1,14 +1,15 @@
 """Images as the registry has them: what SageMaker and AgentCore will find, seen before anything is created."""
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.request import urlopen
 
-from deploy.cloud import Cloud
 from deploy.errors import DeployError
 
-__all__ = ["DOCKER_MANIFEST", "Image", "inspect", "newest"]
+__all__ = ["DOCKER_MANIFEST", "Clients", "Image", "inspect", "labels", "newest"]
 
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 """The only manifest that SageMaker takes (https://github.com/aws/amazon-sagemaker-feedback/issues/180)."""
@@ -19,6 +20,17 @@ _MANIFESTS = [
     "application/vnd.oci.image.index.v1+json",
 ]
 _LARGEST_CONFIG = 4_000_000
+_ADDRESS = re.compile(
+    r"(?P<account>\d{12})\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?/(?P<repository>[^:@]+)"
+    r"(?::(?P<tag>[^@]+))?(?:@(?P<digest>.+))?"
+)
+
+
+class Clients(Protocol):
+    """Whoever has boto3 clients by service."""
+
+    def client(self, service: str, /) -> Any:
+        """Return one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,7 @@ class Image:
     labels: dict[str, str] = field(default_factory=dict)
 
 
-def newest(cloud: Cloud, repository: str) -> str | None:
+def newest(cloud: Clients, repository: str) -> str | None:
     """Return the digest of the image that was pushed last, None where the repository is empty.
 
     Raises:
@@ -52,26 +64,54 @@ def newest(cloud: Cloud, repository: str) -> str | None:
     return max(tagged, key=lambda detail: detail["imagePushedAt"])["imageDigest"] if tagged else None
 
 
-def inspect(cloud: Cloud, repository: str, digest: str) -> Image:
+def inspect(cloud: Clients, repository: str, digest: str) -> Image:
     """Return what the registry has under a digest; for an image of another form only its manifest's type.
 
     Raises:
         DeployError: it is not there, or its configuration cannot be read.
     """
-    client = cloud.client("ecr")
-    answer = client.batch_get_image(
-        repositoryName=repository, imageIds=[{"imageDigest": digest}], acceptedMediaTypes=_MANIFESTS
-    )
-    if not answer["images"]:
+    return _read(cloud.client("ecr"), {"repositoryName": repository}, {"imageDigest": digest})
+
+
+def labels(cloud: Clients, address: str) -> Mapping[str, str]:
+    """Return the labels of an image by its whole address in ECR, with a digest, a tag, or neither (``latest``).
+
+    Raises:
+        DeployError: another registry, no permission, no such image, or an index of several images.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
+
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
         raise DeployError(
-            f"{repository} has no image {digest}. See 'aws ecr describe-images --repository-name {repository}', or "
-            "push one with 'image push'."
+            f"{address or 'The image'} is in no ECR repository, and only ECR can be asked for its labels."
         )
+    where = {"registryId": found["account"], "repositoryName": found["repository"]}
+    digest, tag = found["digest"], found["tag"] or "latest"
+    try:
+        image = _read(cloud.client("ecr"), where, {"imageDigest": digest} if digest else {"imageTag": tag})
+    except (BotoCoreError, ClientError, KeyError, ValueError) as error:
+        raise DeployError(f"The labels of {address} cannot be read from ECR: {error}.") from error
+    if image.architecture == "":
+        raise DeployError(f"{address} has no labels of its own: it is {image.media_type}.")
+    return image.labels
+
+
+def _read(client: Any, where: Mapping[str, str], image_id: Mapping[str, str]) -> Image:
+    answer = client.batch_get_image(**where, imageIds=[image_id], acceptedMediaTypes=_MANIFESTS)
+    name, repository = next(iter(image_id.values())), where["repositoryName"]
+    if not answer["images"]:
+        reason = next((failure.get("failureReason", "") for failure in answer.get("failures", [])), "")
+        raise DeployError(
+            f"{repository} has no image {name}{reason and f' ({reason})'}. See 'aws ecr describe-images "
+            f"--repository-name {repository}', or push one with 'image push'."
+        )
+    digest = answer["images"][0].get("imageId", {}).get("imageDigest", name)
     manifest = json.loads(answer["images"][0]["imageManifest"])
     media_type = answer["images"][0].get("imageManifestMediaType") or manifest.get("mediaType", "")
     if "config" not in manifest:
         return Image(digest, media_type)
-    url = client.get_download_url_for_layer(repositoryName=repository, layerDigest=manifest["config"]["digest"])
+    url = client.get_download_url_for_layer(**where, layerDigest=manifest["config"]["digest"])
     config = _fetch(url["downloadUrl"])
     details = config.get("config") or {}
     return Image(

@@ -3,7 +3,7 @@
 import asyncio
 import datetime
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,16 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
 from contract_tests.runner import LONGEST_CHECK_S, judge
+from deploy import images
 from live_tests.budget import Budget, disagreement, standing_cost
 from live_tests.cloud import Cloud, UnreachableError, connected
 from live_tests.deployed import Deployed
 from live_tests.description import Description, NoEndpointError, describe
-from live_tests.labels import Labels, registry_labels
 from live_tests.parity.report import Findings, document, summary
 from live_tests.parity.watcher import Watcher
 from live_tests.settings import DEFAULT_BUDGET_MINUTES, NotConfiguredError, Settings, SettingsError, settings
 
-__all__ = ["Billing"]
+__all__ = ["Billing", "Labels"]
 
 _settings = pytest.StashKey[Settings]()
 _unset = pytest.StashKey[str]()
@@ -35,6 +35,9 @@ _open = pytest.StashKey[ExitStack]()
 
 type Billing = Callable[[str], None]
 """Called with what will be done and what it costs, before it is done; skips the test where that was not agreed to."""
+
+type Labels = Callable[[Cloud, str], Mapping[str, str]]
+"""Returns the labels of an image by its address; raises DeployError where they cannot be read."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -198,7 +201,7 @@ def live_findings(pytestconfig: pytest.Config) -> Findings:
 @pytest.fixture(scope="session")
 def live_labels() -> Labels:
     """How the labels of a deployed image are read; a project with another registry overrides this fixture."""
-    return registry_labels
+    return images.labels
 
 
 @pytest.fixture(scope="session")

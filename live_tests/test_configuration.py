@@ -5,12 +5,13 @@ import asyncio
 import pytest
 
 from contract_tests.bench import Bench
+from deploy.errors import DeployError
 from emulator import facts
 from live_tests.cloud import Cloud
 from live_tests.configuration import problems
 from live_tests.description import Description
-from live_tests.labels import Labels, LabelsError
 from live_tests.parity.report import Findings
+from live_tests.plugin import Labels
 
 pytestmark = pytest.mark.live
 
@@ -43,7 +44,7 @@ def test_the_image_carries_the_label_for_bidirectional_streaming(
     for variant in live_endpoint.variants:
         try:
             labels = live_labels(live, variant.image)
-        except LabelsError as error:
+        except DeployError as error:
             pytest.skip(str(error))
         value = labels.get(name)
         assert value == "true", (

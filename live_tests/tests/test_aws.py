@@ -1,7 +1,6 @@
-"""What is asked of AWS, with scripted clients: description, label, telemetry, negative control."""
+"""What is asked of AWS, with scripted clients: description, telemetry, negative control."""
 
 import datetime
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ from botocore.exceptions import ClientError
 
 from live_tests.configuration import problems
 from live_tests.description import Description, NoEndpointError, Variant, describe
-from live_tests.labels import LabelsError, registry_labels
 from live_tests.negative_control import DeploymentError, deployed
 from live_tests.telemetry import log_lines, metric_names
 from live_tests.waiting import until
@@ -41,14 +39,6 @@ class Script:
             return answer
 
         return call
-
-
-class FakeCloud:
-    def __init__(self, client: Script) -> None:
-        self._client = client
-
-    def client(self, _: str) -> Script:
-        return self._client
 
 
 def description(settings: Mapping[str, Any], **changes: Any) -> Description:
@@ -98,39 +88,6 @@ def test_an_endpoint_that_is_not_there() -> None:
 def test_settings_that_keep_sessions_from_working_are_named(found: Description, words: str) -> None:
     assert words in "\n".join(problems(found))
     assert bool(words) == bool(problems(found))
-
-
-def test_labels_come_from_the_image_s_configuration_in_ecr() -> None:
-    ecr = Script(
-        batch_get_image={"images": [{"imageManifest": json.dumps({"config": {"digest": "sha256:cc"}})}]},
-        get_download_url_for_layer={"downloadUrl": "https://layer"},
-    )
-    fetched: list[str] = []
-
-    def download(url: str) -> bytes:
-        fetched.append(url)
-        return json.dumps({"config": {"Labels": {"a": "true"}}}).encode()
-
-    assert registry_labels(FakeCloud(ecr), IMAGE, download) == {"a": "true"}  # type: ignore[arg-type]
-    assert fetched == ["https://layer"]
-    where = {"registryId": "123456789012", "repositoryName": "speech/kokoro"}
-    assert ecr.asked[0][1] | where == ecr.asked[0][1]
-    assert ecr.asked[0][1]["imageIds"] == [{"imageDigest": "sha256:" + "ab" * 32}]
-    assert ecr.asked[1] == ("get_download_url_for_layer", where | {"layerDigest": "sha256:cc"})
-
-
-@pytest.mark.parametrize(
-    ("image", "answers", "words"),
-    [
-        ("docker.io/library/voice:1", {}, "is in no ECR repository"),
-        (IMAGE, {"batch_get_image": {"images": [], "failures": [{"failureReason": "Image not found"}]}}, "not found"),
-        (IMAGE, {"batch_get_image": refusal("AccessDeniedException")}, "cannot be read from ECR"),
-        (IMAGE, {"batch_get_image": {"images": [{"imageManifest": "{}"}]}}, "cannot be read from ECR"),
-    ],
-)
-def test_labels_that_cannot_be_read_say_why(image: str, answers: dict[str, Any], words: str) -> None:
-    with pytest.raises(LabelsError, match=words):
-        registry_labels(FakeCloud(Script(**answers)), image)  # type: ignore[arg-type]
 
 
 def test_a_log_group_that_is_not_there_yet_is_no_error() -> None:
