@@ -2,39 +2,39 @@
 
 import argparse
 import asyncio
-import signal
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest._code.code import ReprFileLocation, TerminalRepr
-from _pytest._io import TerminalWriter
 
 from contract_tests import profile, reporting
 from contract_tests.baseline import expected
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
+from contract_tests.collector import Collector, VerdictRepr, attach
 from contract_tests.export import to_json
+from contract_tests.progress import COLOURS, Progress
 from contract_tests.report import render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
+from contract_tests.workers import auto_workers, ended_by_sigterm, is_first, is_worker, taking_turns
 from emulator import target
 from emulator.launch import TargetError, running, starting
 
 __all__ = ["ContractFailedError", "judged_by", "pronounce", "title", "verdicts"]
 
-_EXIT_NO_TARGET = 3
-_verdicts = pytest.StashKey[list[Verdict]]()
+_collector = pytest.StashKey[Collector]()
+_pronounced = pytest.StashKey[Verdict]()
 title = pytest.StashKey[str]()
 """What the run judges, in words; a plugin with targets of its own sets it."""
 _target = pytest.StashKey[target.Target]()
 _profile = pytest.StashKey[profile.Profile]()
-_target_error = pytest.StashKey[TargetError]()
 
 
 class ContractFailedError(AssertionError):
@@ -43,21 +43,6 @@ class ContractFailedError(AssertionError):
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
         super().__init__(render(verdict))
-
-
-class _VerdictRepr(TerminalRepr):
-    """Shows a verdict in place of a traceback."""
-
-    def __init__(self, verdict: Verdict, path: str) -> None:
-        self.text = render(verdict)
-        # read by pytest for its one-line summary of failures
-        self.reprcrash = ReprFileLocation(path, 0, verdict.worst.observed.split("\n")[0])
-
-    def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the verdict; its headings stand out."""
-        for number, line in enumerate(self.text.splitlines()):
-            indented = line.startswith(" ")
-            tw.line(line, bold=not indented, red=number == 0)
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -131,11 +116,43 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_target] = chosen
     config.stash[title] = str(chosen)
     config.stash[_profile] = rules
-    config.stash[_verdicts] = []
+    if not is_worker(config):
+        _report_here(config)
+
+
+def _report_here(config: pytest.Config) -> None:
+    config.stash[_collector] = collector = Collector()
+    config.pluginmanager.register(collector, "contract_tests.collector")
+    if config.getoption("dist", "no") != "no":  # workers end when this process does, if it ends in order
+        until_end = ExitStack()
+        until_end.enter_context(ended_by_sigterm())
+        config.add_cleanup(until_end.close)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Show the verdicts as they come, in a run of contract checks alone."""
+    manager = session.config.pluginmanager
+    reporter = manager.get_plugin("terminalreporter")
+    if session.config.getoption("markexpr") == "contract" and isinstance(reporter, pytest.TerminalReporter):
+        manager.register(Progress.on(reporter), "contract_tests.progress")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Say what ``-n auto`` means for a run of contract checks alone; the target has not been looked at yet."""
+    if config.getoption("markexpr") != "contract" or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    try:
+        chosen = target.parse(config.getoption("target"))
+    except target.TargetSyntaxError:
+        return 0  # said in a moment
+    return auto_workers(chosen, len(os.sched_getaffinity(0)))
 
 
 def _tell(config: pytest.Config, line: str) -> None:
     """Write a line past pytest's capture: a fixture that waits would be silent for a minute."""
+    if not is_first(config):
+        return
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
         print(f"\n{line}", file=sys.stderr, flush=True)
@@ -147,33 +164,30 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     chosen = pytestconfig.stash[_target]
     timeout = pytestconfig.getoption("start_timeout") or chosen.start_timeout
     cwd = Path(pytestconfig.invocation_params.dir)
-    # a CI that gives up sends SIGTERM: like Ctrl-C it must not leave the target behind
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with (
-            running(chosen, timeout, cwd, tell=partial(_tell, pytestconfig)) as own,
-            bench_for(
-                own.url,
-                pytestconfig.stash[_profile],
-                pytestconfig.getoption("idle_seconds"),
-                own=own if own.ours else None,
-                starter=partial(starting, chosen, cwd) if own.ours else None,
-            ) as bench,
-        ):
-            yield bench
-    except TargetError as error:
-        pytestconfig.stash[_target_error] = error
-        pytest.exit(f"no target: {error.problem}", returncode=_EXIT_NO_TARGET)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with (
+        ended_by_sigterm(),
+        running(chosen, timeout, cwd, tell=partial(_tell, pytestconfig)) as own,
+        bench_for(
+            own.url,
+            pytestconfig.stash[_profile],
+            pytestconfig.getoption("idle_seconds"),
+            own=own if own.ours else None,
+            starter=partial(starting, chosen, cwd) if own.ours else None,
+        ) as bench,
+    ):
+        yield bench
 
 
 @pytest.fixture
-def contract_judge(contract_bench: Bench, pytestconfig: pytest.Config) -> Callable[[Check], None]:
+def contract_judge(
+    contract_bench: Bench, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Check], None]:
     """Return what runs one check on the target of the run and raises its verdict."""
 
     def run(check: Check) -> None:
-        pronounce(pytestconfig, asyncio.run(judge(check, contract_bench)))
+        with taking_turns(pytestconfig, pytestconfig.stash[_target], tmp_path_factory.getbasetemp()):
+            verdict = asyncio.run(judge(check, contract_bench))
+        pronounce(pytestconfig, verdict)
 
     return run
 
@@ -181,7 +195,7 @@ def contract_judge(contract_bench: Bench, pytestconfig: pytest.Config) -> Callab
 def pronounce(config: pytest.Config, verdict: Verdict) -> None:
     """Grade a verdict and keep it for the summary; raise it, or skip the test, as its status wants."""
     verdict = expected(verdict.graded(config.getoption("contract_level") == "SHOULD"), reporting.baseline_of(config))
-    config.stash[_verdicts].append(verdict)
+    config.stash[_pronounced] = verdict
     if verdict.status is Status.FAIL:
         raise ContractFailedError(verdict)
     if verdict.status is Status.NOT_APPLICABLE:
@@ -189,9 +203,9 @@ def pronounce(config: pytest.Config, verdict: Verdict) -> None:
 
 
 def verdicts(config: pytest.Config) -> tuple[Verdict, ...]:
-    """Return the verdicts of the run so far."""
-    kept: list[Verdict] = config.stash[_verdicts]
-    return tuple(kept)
+    """Return the verdicts of the run so far; none in a worker of pytest-xdist, which does not report."""
+    collector = config.stash.get(_collector, None)
+    return () if collector is None else collector.verdicts
 
 
 def judged_by(config: pytest.Config) -> profile.Profile:
@@ -203,22 +217,29 @@ def judged_by(config: pytest.Config) -> profile.Profile:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show a verdict instead of the traceback that carried it."""
+    """Show a verdict instead of the traceback that carried it, and hand it on with the report."""
     report = yield
-    if call.excinfo is not None and isinstance(call.excinfo.value, ContractFailedError):
-        report.longrepr = _VerdictRepr(call.excinfo.value.verdict, str(item.path))
+    raised = None if call.excinfo is None else call.excinfo.value
+    if isinstance(raised, TargetError):
+        attach(item, report, raised)
+    verdict = item.config.stash.get(_pronounced, None)
+    if call.when == "call" and verdict is not None:
+        del item.config.stash[_pronounced]
+        attach(item, report, verdict)
+        if isinstance(raised, ContractFailedError):
+            report.longrepr = VerdictRepr(verdict, str(item.path))
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print one line per check, and the text of warnings; failures have been printed in full."""
-    if not config.stash[_verdicts]:
+    found = verdicts(config)
+    if not found:
         return
     terminalreporter.section(f"contract: {config.stash[title]}, profile {config.stash[_profile].name}")
-    colours = {Status.PASS: "green", Status.FAIL: "red", Status.WARN: "yellow", Status.NOT_APPLICABLE: "cyan"}
-    for verdict in verdicts(config):
-        terminalreporter.line(summary_line(verdict), **{colours[verdict.status]: True})
-    for verdict in verdicts(config):
+    for verdict in found:
+        terminalreporter.line(summary_line(verdict), **{COLOURS[verdict.status]: True})
+    for verdict in found:
         if verdict.status is Status.WARN:
             terminalreporter.line("")
             terminalreporter.line(render(verdict))
@@ -228,16 +249,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the verdicts for programs, where that was asked for."""
     config = session.config
     path: Path | None = config.getoption("contract_json")
-    if path is not None and config.stash[_verdicts]:
+    if path is not None and verdicts(config):
         document = to_json(verdicts(config), config.stash[title], config.stash[_profile].name)
         path.write_text(document, encoding="utf-8")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Say at the very end why there was no target."""
-    error = config.stash.get(_target_error, None)
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if error is not None and isinstance(reporter, pytest.TerminalReporter):
-        reporter.section("the target", red=True)
-        reporter.line(str(error))

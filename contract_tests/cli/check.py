@@ -79,8 +79,6 @@ def pytest_arguments(options: argparse.Namespace) -> list[str]:
         "-p",
         "contract_tests.plugin",
         "-p",
-        "contract_tests.cli.progress",
-        "-p",
         "no:cacheprovider",
         "-m",
         "contract",

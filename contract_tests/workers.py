@@ -1,0 +1,58 @@
+"""A run that pytest-xdist spreads over several processes.
+
+Each worker starts a target of its own, with an emulator of its own in front, so that no check measures the load that
+another one makes. A target that runs already is one for all: the checks take turns there.
+"""
+
+import fcntl
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from emulator.target import Target
+
+__all__ = ["auto_workers", "ended_by_sigterm", "is_first", "is_worker", "taking_turns"]
+
+_MOST = 4
+"""Workers of ``-n auto``: the longest checks are not done sooner with more of them, and each has a target."""
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Tell whether this process judges for another one that reports."""
+    return hasattr(config, "workerinput")
+
+
+def is_first(config: pytest.Config) -> bool:
+    """Tell whether this process speaks for all that wait for their targets."""
+    return bool(getattr(config, "workerinput", {}).get("workerid", "gw0") == "gw0")
+
+
+def auto_workers(target: Target, cores: int) -> int:
+    """Return how many workers ``-n auto`` means for this target on so many cores; 0 for none but this process."""
+    heavy = target.kind in {"kokoro", "image"}  # a model takes more than one core
+    workers = 0 if target.kind == "url" else min(_MOST, cores // 2 if heavy else cores)
+    return workers if workers > 1 else 0
+
+
+@contextmanager
+def taking_turns(config: pytest.Config, target: Target, folder: Path) -> Iterator[None]:
+    """Hold a target that all workers share for the time of one check; ``folder`` is the worker's own temporary one."""
+    if not is_worker(config) or target.kind != "url":
+        yield
+        return
+    with (folder.parent / "contract-turn.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # let go when the file is closed, also by a worker that is killed
+        yield
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: a CI that gives up sends it, and what was started must not stay behind."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
