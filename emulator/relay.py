@@ -250,15 +250,21 @@ class Relay:
         match action:
             case SendFrame(frame, part):
                 self._limits.activity(asyncio.get_running_loop().time())
+                # logged when it is on its way, if it can be: the container is at work on it meanwhile
+                sent = self._sidecar.send_now(frame)
                 self._trace.add_part("in", part)
+                if not sent:
+                    await self._sidecar.send(frame)
                 self._trace.add_frame("out", frame)
-                await self._sidecar.send(frame)
             case SendPart(part, frame):
                 self._limits.activity(asyncio.get_running_loop().time())
+                data = encode_part(part, self._switches.response_event_headers)
+                sent = not self._output.locked() and self._stream.send_now(data)
                 self._trace.add_frame("in", frame)
+                if not sent:
+                    async with self._output:
+                        await self._stream.send(data)
                 self._trace.add_part("out", part)
-                async with self._output:
-                    await self._stream.send(encode_part(part, self._switches.response_event_headers))
             case Fail(kind, message, error_code):
                 self._trace.add("client", "out", "exception", f"{kind} {error_code or ''} {message}")
                 async with self._output:

@@ -149,6 +149,16 @@ class Sidecar(asyncio.Protocol):
         Frames after the end of the connection are dropped: the end itself arrives through :meth:`receive`.
         """
         await self._writable.wait()
+        self._send(frame)
+
+    def send_now(self, frame: Frame) -> bool:
+        """Do as :meth:`send` does, but send nothing and return False where that would wait."""
+        if self._writable.is_set():
+            self._send(frame)
+            return True
+        return False
+
+    def _send(self, frame: Frame) -> None:
         if self._protocol.state is not State.OPEN:
             return
         match frame.opcode:

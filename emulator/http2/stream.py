@@ -89,6 +89,18 @@ class Http2Stream:
                     continue
             await self._stream_window.wait()
 
+    def send_now(self, data: bytes) -> bool:
+        """Send bytes as one DATA frame; send nothing and return False where they don't fit or would have to wait."""
+        connection = self._connection
+        if self._gone is not None or connection.turn.locked() or not connection.writable.is_set():
+            return False
+        h2 = connection.h2
+        if len(data) > min(h2.local_flow_control_window(self.id), h2.max_outbound_frame_size):
+            return False
+        h2.send_data(self.id, data)
+        connection.flush()
+        return True
+
     async def _room(self, wanted: int) -> int:
         """Wait for the socket and the connection's window; return 0 where the stream's own window is closed."""
         connection = self._connection

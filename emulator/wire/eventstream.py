@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import lru_cache
+from types import MappingProxyType
 
 from emulator import facts
 from emulator.wire.exceptions import (
@@ -60,6 +62,7 @@ _INTEGERS = {
     HeaderType.TIMESTAMP: struct.Struct("!q"),
 }
 _LENGTH16 = struct.Struct("!H")
+_SMALL_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,14 @@ def _decode_one(raw: bytes, headers_length: int) -> Message:
     if computed != crc:
         raise ChecksumMismatchError("message", crc, computed)
     end = _PRELUDE.size + headers_length
-    return Message(_decode_headers(raw[_PRELUDE.size : end]), raw[end : -_CRC.size])
+    block = raw[_PRELUDE.size : end]
+    headers = _decode_known(block) if len(block) <= _SMALL_BLOCK else _decode_headers(block)
+    return Message(headers, raw[end : -_CRC.size])
+
+
+@lru_cache(maxsize=64)  # the parts of a stream differ in their payload only: their block is decoded once
+def _decode_known(block: bytes) -> Mapping[str, Header]:
+    return MappingProxyType(_decode_headers(block))
 
 
 def _decode_headers(block: bytes) -> dict[str, Header]:
