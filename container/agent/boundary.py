@@ -131,7 +131,7 @@ def _stops(gap: Gap, marks: str, language: str) -> bool | Wait:
         if not set(marks) <= set(".…"):
             return True
         # somebody hesitates: "I... I don't know"
-        return gap.word.lower() != last.lower() if gap.whole else Wait.FOR_MORE
+        return _unless(gap, frozenset({last.lower()}))
     if _LIST_NUMBER.fullmatch(gap.before):
         return False
     if gap.before.startswith("(") and ")" in gap.between:
@@ -168,12 +168,20 @@ def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
             return True
         if gap.whole:  # "am 3. Oktober": which words follow an ordinal, sentencex knows
             return _sentencex_cuts(gap, language, gap.word)
+    if short in lexicon.TIMES:
+        return _unless(gap, lexicon.AFTER_TIMES)
     if not gap.whole:
         return Wait.FOR_MORE
     word = gap.word.lower()
-    if short in lexicon.TIMES:
-        return word not in lexicon.AFTER_TIMES
     return word in lexicon.STARTERS and not (len(word) == 1 and gap.follower == ".")
+
+
+def _unless(gap: Gap, words: frozenset[str]) -> bool | Wait:
+    """Whether the next word is none of `words`, which its first letters may tell."""
+    word = gap.word.lower()
+    if gap.whole:
+        return word not in words
+    return Wait.FOR_MORE if any(each.startswith(word) for each in words) else True
 
 
 def _sentencex_cuts(gap: Gap, language: str, word: str | None = None) -> bool:

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from container.agent.encoding import FORMATS, Format, is_available
+
 __all__ = ["MAX_PROMPT", "InvalidRequestError", "Request", "parse"]
 
 MAX_PROMPT = 100_000
@@ -22,18 +24,19 @@ class InvalidRequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One turn. `voice` and `speed` None: the agent's, and the container's own."""
+    """One turn. `voice`, `speed` and `format` None: the agent's, and the container's own."""
 
     prompt: str
     mode: Mode = "bidi"
     voice: str | None = None
     speed: float | None = None
+    format: Format | None = None
 
 
 def parse(payload: object) -> Request:
-    """Check a payload: {"prompt": str, "mode": "bidi"|"batch", "voice": str, "speed": number}, the first one required.
+    """Check a payload: {"prompt": str, "mode": "bidi"|"batch", "voice": str, "speed": number, "format": "pcm16"|"mp3"}.
 
-    Unknown fields are left alone. Raises InvalidRequestError.
+    The first field is required. Unknown ones are left alone. Raises InvalidRequestError.
     """
     if not isinstance(payload, dict):
         raise InvalidRequestError(f"the payload is {_shown(payload)}; expected an object with the field 'prompt'")
@@ -51,7 +54,19 @@ def parse(payload: object) -> Request:
     speed = payload.get("speed")
     if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float) or not 0.5 <= speed <= 2):
         raise InvalidRequestError(f"speed is {_shown(speed)}; expected a number from 0.5 to 2")
-    return Request(prompt, cast("Mode", mode), voice, None if speed is None else float(speed))
+    return Request(
+        prompt, cast("Mode", mode), voice, None if speed is None else float(speed), _format(payload.get("format"))
+    )
+
+
+def _format(value: object) -> Format | None:
+    if value is None:
+        return None
+    if value not in FORMATS:
+        raise InvalidRequestError(f"format is {_shown(value)}; expected 'pcm16' or 'mp3'")
+    if not is_available(value):
+        raise InvalidRequestError(f"format is {_shown(value)}, which needs the extra 'mp3', and that is not installed")
+    return value
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from container.agent.encoding import FORMATS, Format, is_available
+
 __all__ = ["DEFAULT_MODEL_ID", "Settings", "SettingsError", "from_environment"]
 
 DEFAULT_MODEL_ID = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
@@ -27,13 +29,15 @@ class Settings:
     model_id: str = DEFAULT_MODEL_ID
     region: str = "us-west-2"
     voice: str = "af_heart"
+    audio_format: Format = "pcm16"
+    """Of the answer's audio, where the request names none."""
     system_prompt: str = DEFAULT_PROMPT
     clean_text: bool = True
     """Whether markup is taken out of what is spoken: see spoken.py."""
-    speech_timeout_s: float = 10.0
+    speech_timeout_s: float = 8.0
     """How long the speech container may take to take up a sentence."""
-    speech_work_timeout_s: float = 30.0
-    """How long it may then be silent."""
+    speech_work_timeout_s: float = 8.0
+    """How long it may then be silent, before, between and after its frames of audio."""
     model_timeout_s: float = 60.0
     """How long the model may keep silent."""
     sentence_wait_s: float = 4.0
@@ -50,6 +54,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         model_id=environment.get("AGENT_MODEL_ID") or default.model_id,
         region=environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or default.region,
         voice=environment.get("AGENT_VOICE") or default.voice,
+        audio_format=_format(environment, "AGENT_AUDIO_FORMAT", default.audio_format),
         system_prompt=environment.get("AGENT_SYSTEM_PROMPT") or default.system_prompt,
         clean_text=_flag(environment, "AGENT_CLEAN_TEXT", default.clean_text),
         speech_timeout_s=_seconds(environment, "SPEECH_TIMEOUT_S", default.speech_timeout_s),
@@ -65,6 +70,15 @@ def _flag(environment: Mapping[str, str], name: str, default: bool) -> bool:
     if value not in _TRUE | _FALSE | {""}:
         raise SettingsError(f"{name} is {value!r}; expected 1 or 0")
     return default if not value else value in _TRUE
+
+
+def _format(environment: Mapping[str, str], name: str, default: Format) -> Format:
+    value = environment.get(name, "").strip() or default
+    if value not in FORMATS:
+        raise SettingsError(f"{name} is {value!r}; expected pcm16 or mp3")
+    if not is_available(value):
+        raise SettingsError(f"{name} is {value!r}, which needs the extra 'mp3', and that is not installed")
+    return value
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:

@@ -18,8 +18,8 @@ from container.agent.speech_errors import SpeechError
 
 __all__ = ["Audio", "Begun", "Event", "Finished", "Sentence", "SpeechError", "SpeechSession"]
 
-ANSWER_TIMEOUT_S = 10.0
-WORK_TIMEOUT_S = 30.0
+ANSWER_TIMEOUT_S = 8.0
+WORK_TIMEOUT_S = 8.0
 CLOSE_TIMEOUT_S = 3.0
 _END_S = 1.0
 """For the reader to see that its connection is closed."""
@@ -147,7 +147,8 @@ class SpeechSession:
     """Speaks sentences in order. One task reads :meth:`events`, any task may call the rest, all on one event loop.
 
     `answer_timeout_s` is how long the container may take to take up a sentence, opening the session included;
-    `work_timeout_s` is how long it may then be silent, which on a slow processor is the time for a sentence.
+    `work_timeout_s` is how long it may then be silent. Every frame starts that time again: a container that is slower
+    than speech is waited for as long as something comes.
     """
 
     def __init__(
@@ -176,6 +177,8 @@ class SpeechSession:
         self._fatal: SpeechError | None = None
         """Why this turn can't go on."""
         self._active = False
+        self._leaving: set[asyncio.Task[None]] = set()
+        """Links that are being let go of."""
 
     @classmethod
     def to(cls, endpoint: str, region: str, **options: Any) -> "SpeechSession":
@@ -226,7 +229,7 @@ class SpeechSession:
                     # after the caller took them: a slow caller is not the container's fault
                     deadline = asyncio.get_running_loop().time() + self._limit_s
         except SpeechError:
-            await self._abort()
+            self._leave()  # and do not wait: the caller is told now, whatever the platform does with a dead stream
             raise
         finally:
             self._active = self._ended = self._cancelled = False
@@ -306,8 +309,16 @@ class SpeechSession:
         await self._abort()
 
     async def _abort(self) -> None:
+        self._leave()
+        if self._leaving:
+            await asyncio.wait(self._leaving)  # whoever is cancelled while waiting does not cancel them
+
+    def _leave(self) -> None:
+        """Forget what was said, and let go of the link in a task."""
         self._dialogue.clear()
         self._ended = False
         running, self._running = self._running, None
         if running is not None:
-            await running.abort()
+            task = asyncio.create_task(running.abort(), name="speech-leaving")
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)

@@ -1,7 +1,8 @@
 """Traces: the turn as a span, with Strands' own spans of agent, model and tools below it.
 
-The span `speak` holds the events `first_text`, `first_sentence` and `first_audio`, and the same as attributes
-`speech.first_text_ms` and so on, in milliseconds since `agent_start`.
+Below `speak`, the spans `first_text`, `first_sentence` and `first_audio` last from its beginning to what they are named
+after. It holds the same as events, and as attributes `speech.first_text_ms` and so on, in milliseconds since
+`agent_start`.
 """
 
 import logging

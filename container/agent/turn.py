@@ -15,6 +15,7 @@ from opentelemetry import trace
 from strands import Agent
 from strands.types.content import Messages
 
+from container.agent.encoding import Encoder, encoder
 from container.agent.model_errors import ModelError, model_error
 from container.agent.request import Request
 from container.agent.sentences import SentenceSplitter
@@ -55,6 +56,7 @@ class Turn:
         self._settings = settings
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue(_QUEUED)
         self._voice = request.voice or settings.voice
+        self._format = request.format or settings.audio_format
         self._splitter = SentenceSplitter(_LANGUAGES.get(self._voice[:1], "en"), max_seconds=settings.sentence_wait_s)
         self._spoken = SpokenText(enabled=settings.clean_text)
         self._held: list[str] = []
@@ -67,12 +69,17 @@ class Turn:
         self._characters = 0
         self._sentences = 0
         self._chunks = 0
-        self._bytes = 0
+        self._heard = 0
+        """Bytes of PCM."""
         self._marks: dict[str, float] = {}
         self._span: trace.Span = trace.INVALID_SPAN
+        self._began_ns = 0
         self._stop_reason: str | None = None
         self._emitting = asyncio.Lock()
         self._stopping = False
+        self._failure: Event | None = None
+        self._told = False
+        """Whether the last event has been queued before everything was wound up."""
         self._spoken_to_the_end = False
         self._said: list[str] = []
         self.memory: Messages | None = None
@@ -95,6 +102,7 @@ class Turn:
         attributes = {"speech.mode": self._request.mode, "speech.voice": self._voice}
         with _tracer.start_as_current_span("speak", attributes=attributes) as span:
             self._span = span
+            self._began_ns = time.time_ns()
             try:
                 last = await self._run()
             except asyncio.CancelledError:
@@ -103,28 +111,24 @@ class Turn:
             span.set_attributes({f"speech.{name}_ms": at for name, at in self._marks.items()})
             if last["type"] == "error":
                 span.set_status(trace.StatusCode.ERROR, last["message"])
-        await self._queue.put(last)
+        if not self._told:
+            await self._queue.put(last)
         await self._queue.put(None)
 
     async def _run(self) -> Event:
-        """Return the last event."""
+        """Return the last event; that of a failure may be on its way already."""
         try:
             await self._emit(
                 "agent_start",
                 mode=self._request.mode,
                 voice=self._voice,
-                format="pcm16",
+                format=self._format,
                 sample_rate=SAMPLE_RATE,
             )
             self._speech.open()
             await self._work()
-        except (SpeechError, ModelError) as failure:
-            _log.warning("turn %s failed: %s", self._timeline.request_id, failure)
-            return self._timeline.event("error", code=failure.code, message=str(failure))
         except Exception as failure:  # noqa: BLE001 - the reader must be told of whatever it is
-            _log.exception("turn %s failed", self._timeline.request_id)
-            message = f"the agent failed: {type(failure).__name__}: {failure}"
-            return self._timeline.event("error", code="internal", message=message)
+            return self._failure or self._failed(failure)
         interrupted = self._interrupted.is_set()
         self.memory = self._exchange() if interrupted else self._agent.messages
         return self._timeline.event(
@@ -132,11 +136,20 @@ class Turn:
             interrupted=interrupted,
             sentences=self._sentences,
             total_chunks=self._chunks,
-            duration_s=_seconds(self._bytes),
+            duration_s=_seconds(self._heard),
             first_text_ms=self._marks.get("first_text"),
             first_sentence_ms=self._marks.get("first_sentence"),
             first_audio_ms=self._marks.get("first_audio"),
         )
+
+    def _failed(self, failure: Exception) -> Event:
+        """Return the event for a failure."""
+        if isinstance(failure, SpeechError | ModelError):
+            _log.warning("turn %s failed: %s", self._timeline.request_id, failure)
+            return self._timeline.event("error", code=failure.code, message=str(failure))
+        _log.error("turn %s failed", self._timeline.request_id, exc_info=failure)
+        message = f"the agent failed: {type(failure).__name__}: {failure}"
+        return self._timeline.event("error", code="internal", message=message)
 
     def _exchange(self) -> Messages | None:
         """Return the conversation with what was said of this turn; the agent's own history says "cancelled"."""
@@ -161,14 +174,44 @@ class Turn:
                 running -= done
                 for task in done:
                     task.result()
+        except Exception as failure:
+            self._stopping = True
+            if not self._emitting.locked() and not self._queue.full():
+                # at once: to stop a model and to leave a container may take seconds
+                self._failure = self._failed(failure)
+                self._queue.put_nowait(self._failure)
+                self._told = True
+            raise
         finally:
             self._stopping = True
-            for task in (audio, clock, interrupt):
-                task.cancel()
-            await self._stop_model(text)
-            await asyncio.gather(text, audio, clock, interrupt, return_exceptions=True)
-            if not self._spoken_to_the_end:
-                await self._speech.cancel()
+            await self._through(self._wind_up(text, audio, clock, interrupt))
+
+    async def _through(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await `work` to its end, even if the reader leaves meanwhile; then be cancelled."""
+        me = asyncio.current_task()
+        task = asyncio.create_task(work, name="turn-end")
+        cancelled = me is not None and me.cancelling() > 0
+        while True:
+            if cancelled:  # nobody reads any more: the text side must not wait for room
+                while not self._queue.empty():
+                    self._queue.get_nowait()
+            try:
+                await asyncio.shield(task)
+                break
+            except asyncio.CancelledError:
+                if task.done():
+                    raise
+                cancelled = True
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def _wind_up(self, text: "asyncio.Task[None]", *others: "asyncio.Task[Any]") -> None:
+        for task in others:
+            task.cancel()
+        await self._stop_model(text)
+        await asyncio.gather(text, *others, return_exceptions=True)
+        if not self._spoken_to_the_end:
+            await self._speech.cancel()
 
     async def _stop_model(self, text: "asyncio.Task[None]") -> None:
         if text.done():
@@ -176,10 +219,6 @@ class Turn:
         self._agent.cancel()
         if (stop := getattr(self._agent.model, "stop", None)) is not None:
             stop.set()
-        me = asyncio.current_task()
-        if me is not None and me.cancelling():  # nobody reads any more: the text side must not wait for room
-            while not self._queue.empty():
-                self._queue.get_nowait()
         await asyncio.wait([text], timeout=_STOP_S)
         text.cancel()
 
@@ -194,6 +233,8 @@ class Turn:
         if name not in self._marks:
             self._marks[name] = self._timeline.ms
             self._span.add_event(name, {"t_ms": self._timeline.ms})
+            # and as a span of the time that it took: that is what trace viewers draw
+            _tracer.start_span(name, trace.set_span_in_context(self._span), start_time=self._began_ns).end()
 
     # the text side
 
@@ -280,26 +321,34 @@ class Turn:
     # the audio side
 
     async def _listen(self) -> None:
-        heard = 0
-        async with aclosing(self._speech.events()) as events:
-            async for event in events:
-                number = self._numbers[event.sentence.number]
-                if isinstance(event, Audio):
-                    self._mark("first_audio")
-                    heard += len(event.pcm)
-                    for start in range(0, len(event.pcm), MAX_CHUNK):
-                        await self._chunk(number, event.pcm[start : start + MAX_CHUNK])
-                elif isinstance(event, Finished):
-                    await self._emit(
-                        "sentence_end", sentence=number, duration_s=_seconds(heard), complete=event.complete
-                    )
-                    heard = 0
+        sound = self._encoder()
+        number = before = 0
+        try:
+            async with aclosing(self._speech.events()) as events:
+                async for event in events:
+                    number = self._numbers[event.sentence.number]
+                    if isinstance(event, Audio):
+                        self._heard += len(event.pcm)
+                        for start in range(0, len(event.pcm), MAX_CHUNK):
+                            await self._chunk(number, sound.feed(event.pcm[start : start + MAX_CHUNK]))
+                    elif isinstance(event, Finished):
+                        await self._chunk(number, sound.end())
+                        seconds = _seconds(self._heard - before)
+                        await self._emit("sentence_end", sentence=number, duration_s=seconds, complete=event.complete)
+                        sound, before = self._encoder(), self._heard
+        except SpeechError:
+            await self._chunk(number, sound.end())  # what came before is kept
+            raise
         self._spoken_to_the_end = True
 
-    async def _chunk(self, sentence: int, pcm: bytes) -> None:
-        self._chunks += 1
-        self._bytes += len(pcm)
-        await self._emit("audio_chunk", sentence=sentence, data=pcm)
+    def _encoder(self) -> Encoder:
+        return encoder(self._format, SAMPLE_RATE)
+
+    async def _chunk(self, sentence: int, data: bytes) -> None:
+        if data:
+            self._mark("first_audio")
+            self._chunks += 1
+            await self._emit("audio_chunk", sentence=sentence, format=self._format, data=data)
 
 
 def _generator(stream: AsyncIterator[Any]) -> AsyncGenerator[Any]:

@@ -143,8 +143,12 @@ def of(events: list[Event], kind: str) -> list[Event]:
     return [event for event in events if event["type"] == kind]
 
 
+def chunks(events: list[Event]) -> list[bytes]:
+    """Return the audio of each chunk, which must decode alone."""
+    return [base64.b64decode(event["data"], validate=True) for event in of(events, "audio_chunk")]
+
+
 def audio(events: list[Event]) -> bytes:
-    """Return all audio; each chunk must decode alone, to whole samples."""
-    chunks = [base64.b64decode(event["data"], validate=True) for event in of(events, "audio_chunk")]
-    assert all(chunk and len(chunk) % 2 == 0 for chunk in chunks)
-    return b"".join(chunks)
+    """Return all audio, of chunks of whole samples."""
+    assert all(chunk and len(chunk) % 2 == 0 for chunk in chunks(events))
+    return b"".join(chunks(events))

@@ -5,7 +5,7 @@ import itertools
 import json
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -200,6 +200,29 @@ async def test_a_container_that_misbehaves_is_an_error_event_and_earlier_audio_i
         assert re.search(message, events[-1]["message"])
         if isinstance(handler, ClosesEarly | Refuses):
             assert audio(await invoke(client)) == PCM * 2  # the next turn works
+        await idle(client)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_an_error_does_not_wait_for_a_model_that_does_not_stop(in_front: InFront, *, leaves: bool) -> None:
+    told = asyncio.Event()
+
+    async def go_on() -> None:
+        while not told.is_set():  # whatever it is told
+            with suppress(asyncio.CancelledError):
+                await told.wait()
+
+    model = ScriptedModel(["Hello there. How", go_on], TWO)
+    async with agent(Refuses(), model, in_front) as client:
+        async with aclosing(live(client)) as events:
+            async for event in events:
+                if event["type"] == "error":
+                    assert event["code"] == "model_failed"
+                    if leaves:
+                        break
+                    told.set()
+        told.set()
+        assert audio(await invoke(client)) == PCM * 4
         await idle(client)
 
 

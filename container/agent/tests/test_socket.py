@@ -28,13 +28,13 @@ async def say(socket: ClientConnection, **message: Any) -> None:
     await socket.send(json.dumps(message))
 
 
-async def turn(socket: ClientConnection) -> tuple[list[Event], bytes]:
+async def turn(socket: ClientConnection, *, whole_samples: bool = True) -> tuple[list[Event], bytes]:
     """Read to the end of a turn: its events, and its audio."""
     events: list[Event] = []
     audio = b""
     async for message in socket:
         if isinstance(message, bytes):
-            assert len(message) % 2 == 0
+            assert len(message) % 2 == 0 or not whole_samples
             assert len(message) <= 32_000  # AgentCore's limit
             audio += message
             continue

@@ -47,11 +47,18 @@ async def test_a_turn_is_a_span_with_its_first_times_and_strands_below_it(
         await idle(client)
     span = named(exporter, "speak")
     assert span.attributes is not None
+    assert span.context is not None
+    assert span.start_time is not None
     for name in ("first_text", "first_sentence", "first_audio"):
         assert span.attributes[f"speech.{name}_ms"] == done[f"{name}_ms"]
         assert name in [event.name for event in span.events]
+        first = named(exporter, name)
+        assert first.parent is not None
+        assert first.parent.span_id == span.context.span_id
+        assert first.start_time is not None
+        assert first.end_time is not None
+        assert (first.end_time - first.start_time) / 1e6 >= done[f"{name}_ms"] - 1  # agent_start is a moment later
     assert span.attributes["speech.mode"] == "bidi"
-    assert span.context is not None
     below = [
         one.name for one in exporter.get_finished_spans() if one.parent and one.parent.span_id == span.context.span_id
     ]

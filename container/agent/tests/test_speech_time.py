@@ -1,0 +1,147 @@
+"""How long a speech session waits for a container, on a clock that costs no time."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from container.agent.connection import Part
+from container.agent.settings import Settings, from_environment
+from container.agent.speech import Audio, Event, Finished, SpeechError, SpeechSession
+from container.agent.tests import virtual
+
+PCM = bytes(9600)
+START, COMPLETE = ({"type": f"synthesis_{kind}"} for kind in ("start", "complete"))
+
+Step = float | bytes | dict[str, str]
+"""Seconds of silence, audio, a message."""
+
+
+class ScriptedLink:
+    """Plays steps when it is asked for the first time, then is silent; letting go of it takes `leaving_s`."""
+
+    def __init__(self, *steps: Step, leaving_s: float = 0.0) -> None:
+        self.steps = steps
+        self.leaving_s = leaving_s
+        self.closed = False
+        self._asked = asyncio.Event()
+
+    async def send(self, data: bytes) -> None:
+        """Take a request."""
+        del data
+        self._asked.set()
+
+    async def parts(self) -> AsyncIterator[Part]:
+        """Play the steps."""
+        await self._asked.wait()
+        for step in self.steps:
+            if isinstance(step, float):
+                await asyncio.sleep(step)
+            else:
+                yield Part(step, text=False) if isinstance(step, bytes) else Part(json.dumps(step).encode(), text=True)
+        await asyncio.sleep(1e9)
+
+    async def end_input(self) -> None:
+        """Nothing to end."""
+
+    async def close(self) -> None:
+        """Let go."""
+        await asyncio.sleep(self.leaving_s)
+        self.closed = True
+
+
+async def turn(open_: Callable[[], Awaitable[ScriptedLink]], **options: Any) -> tuple[list[Event], str, float]:
+    """One sentence: what was heard, the code of the error ("" for none), and after how many seconds that was."""
+    loop = asyncio.get_running_loop()
+    session = SpeechSession(open_, **options)
+    session.say("Hello.")
+    session.end_turn()
+    events: list[Event] = []
+    code = ""
+    try:
+        async for event in session.events():
+            events.append(event)  # noqa: PERF401 - extend() would keep nothing of a turn that fails
+    except SpeechError as error:
+        code = error.code
+    took = loop.time()
+    await session.close()
+    assert [task for task in asyncio.all_tasks() if task.get_name().startswith("speech")] == []
+    return events, code, took
+
+
+def played(*steps: Step, leaving_s: float = 0.0, **options: Any) -> tuple[list[Event], str, float]:
+    async def run() -> tuple[list[Event], str, float]:
+        link = ScriptedLink(*steps, leaving_s=leaving_s)
+
+        async def open_() -> ScriptedLink:
+            return link
+
+        result = await turn(open_, **options)
+        assert link.closed
+        return result
+
+    return virtual.run(run())
+
+
+def heard(events: list[Event]) -> bytes:
+    return b"".join(event.pcm for event in events if isinstance(event, Audio))
+
+
+@pytest.mark.parametrize(
+    ("steps", "audio"),
+    [
+        ((), b""),
+        ((START,), b""),
+        ((START, PCM, PCM), PCM * 2),
+        ((START, PCM, 0.5, PCM, b"\0"), PCM * 2),  # the first half of a sample is no sign of life
+    ],
+)
+def test_silence_at_any_point_is_told_within_ten_seconds_and_the_audio_is_kept(
+    steps: tuple[Step, ...], audio: bytes
+) -> None:
+    spoken = sum(step for step in steps if isinstance(step, float))
+    events, code, took = played(*steps)
+    assert code == "no_answer"
+    assert heard(events) == audio
+    assert spoken < took < spoken + 10
+
+
+def test_a_session_that_is_never_opened_is_told_within_ten_seconds() -> None:
+    async def never() -> ScriptedLink:
+        await asyncio.sleep(1e9)
+        raise AssertionError
+
+    _, code, took = virtual.run(turn(never))
+    assert code == "no_answer"
+    assert took < 10
+
+
+def test_the_error_does_not_wait_for_a_platform_that_does_not_let_go() -> None:
+    events, code, took = played(START, PCM, leaving_s=30.0)
+    assert (heard(events), code) == (PCM, "no_answer")
+    assert took < 10
+
+
+def test_a_container_that_is_slower_than_speech_is_heard_to_the_end() -> None:
+    slowly: list[Step] = [7.5, PCM] * 40  # five minutes for eight seconds of audio
+    events, code, took = played(7.5, START, *slowly, 7.5, COMPLETE)
+    assert code == ""
+    assert heard(events) == PCM * 40
+    assert isinstance(events[-1], Finished)
+    assert took == pytest.approx(42 * 7.5)
+
+
+@pytest.mark.parametrize(("limit", "code"), [(30.0, ""), (3.0, "no_answer")])
+def test_how_long_is_a_setting(limit: float, code: str) -> None:
+    _, got, took = played(START, PCM, 20.0, PCM, COMPLETE, work_timeout_s=limit)
+    assert got == code
+    assert took == pytest.approx(min(limit, 20.0))
+
+
+def test_the_agent_has_the_same_limits_and_they_can_be_set() -> None:
+    default = Settings()
+    assert max(default.speech_timeout_s, default.speech_work_timeout_s) < 10
+    given = from_environment({"SPEECH_TIMEOUT_S": "4", "SPEECH_WORK_TIMEOUT_S": "60"})
+    assert (given.speech_timeout_s, given.speech_work_timeout_s) == (4, 60)
