@@ -16,6 +16,8 @@ class Engine(Protocol):
     description: str
     """Engine, device, weights: for people."""
     voice_names: list[str]
+    together: int
+    """How many runs it takes at once, from as many threads."""
 
     def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
         """Speak a run of 1..510 known phonemes with a known voice: float samples (n,) at 24 kHz. Blocks; raises."""
@@ -24,11 +26,17 @@ class Engine(Protocol):
 
 def threads() -> int:
     """Return the number of threads for one synthesis: KOKORO_THREADS, else the cores there are, at most 4."""
-    text = os.environ.get("KOKORO_THREADS", "")
+    # beyond 4, one sentence gains nothing
+    return whole_number("KOKORO_THREADS", min(len(os.sched_getaffinity(0)), 4), 256)
+
+
+def whole_number(variable: str, default: int, most: int) -> int:
+    """Return the value of an environment variable, 1 to `most`; unset or empty means `default`. Raises SetupError."""
+    text = os.environ.get(variable, "")
     if not text:
-        return min(len(os.sched_getaffinity(0)), 4)  # beyond 4, one sentence gains nothing
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 256:
-        raise SetupError(f"KOKORO_THREADS is {text!r}, expected a whole number from 1 to 256.")
+        return default
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= most:
+        raise SetupError(f"{variable} is {text!r}, expected a whole number from 1 to {most}.")
     return int(text)
 
 

@@ -16,6 +16,8 @@ from container.kokoro.weights import Weights
 class OnnxEngine:
     """One session; about 0.3 times real time on two cores."""
 
+    together = 1  # the export takes one text
+
     def __init__(self, weights: Weights) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,10 +15,12 @@ from container.kokoro.engine import Engine
 from container.kokoro.errors import RequestError, SynthesisError
 from container.kokoro.logs import where
 from container.kokoro.messages import Utterance
+from container.kokoro.pace import Outlook, Pace
 from container.kokoro.pcm import MODEL_RATE, Framer, Samples
 from container.kokoro.phonemes import Reading
+from container.kokoro.plan import Piece, Plan
 from container.kokoro.resampling import Resampler
-from container.kokoro.splitting import joint_s, pieces
+from container.kokoro.splitting import letters
 from container.kokoro.voices import DEFAULT_VOICE, language
 from container.kokoro.worker import OverloadedError, Worker
 
@@ -48,19 +50,20 @@ class Spoken:
     computing_s: float
 
 
-@dataclass(frozen=True)
-class Piece:
-    """What is spoken at once, and how much silence is left before and after it; None leaves what the model made."""
+class Playhead:
+    """Where a listener is who plays whatever there is: how much audio is still ahead, in seconds."""
 
-    text: str
-    lead_s: float | None = None
-    tail_s: float | None = None
+    def __init__(self, now: float) -> None:
+        self.dry_at = now
+        """When the listener has heard all there is, or had; until something is heard, when the request began."""
 
+    def add(self, seconds: float, now: float) -> None:
+        """Append audio that is there at `now`; after a silence it is played from then on."""
+        self.dry_at = max(self.dry_at, now) + seconds
 
-def _pieces(text: str, *, lead: bool) -> Iterator[Piece]:
-    parts = pieces(text, lead=lead)
-    joints = [None, *map(joint_s, parts[:-1]), None]
-    yield from map(Piece, parts, joints, joints[1:])
+    def ahead_s(self, now: float) -> float:
+        """Return how much is left to play."""
+        return max(self.dry_at - now, 0.0)
 
 
 class Speech:
@@ -74,11 +77,16 @@ class Speech:
         max_waiting: int = 64,
         first_clause: bool = True,
         log_text: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._reader = reader
-        self._worker = Worker(max_waiting)
+        self._worker = Worker(max_waiting, engine.together)
         self._failures = 0
+        self._pace = Pace()
+        self.clock = clock
+        self.listeners = 0
+        """Requests that are being spoken."""
         self.first_clause = first_clause
         """Whether a long first sentence is cut at a clause."""
         self.log_text = log_text
@@ -105,18 +113,34 @@ class Speech:
         return self._worker.waiting
 
     def stop(self) -> None:
-        """End the thread that computes."""
+        """End the threads that compute."""
         self._worker.stop()
 
+    @property
+    def factor(self) -> float:
+        """Seconds of computing for a second of audio: a running estimate, on the safe side."""
+        return self._pace.factor
+
+    def outlook(self, utterance: Utterance) -> Outlook:
+        """Return what pieces of `utterance` will cost and play, beside all others that are being spoken."""
+        return self._pace.outlook(
+            language(utterance.voice), utterance.speed, -(-self.listeners // self._engine.together)
+        )
+
     def warm_up(self) -> None:
-        """Speak once, on the caller's thread. Raises SynthesisError, also when nothing is heard."""
-        samples = self.speak(Piece(WARM_UP), Utterance(WARM_UP, DEFAULT_VOICE)).samples
+        """Speak twice, on the caller's thread: the first time is no measure of the pace.
+
+        Raises SynthesisError, also when nothing is heard.
+        """
+        for _ in range(2):
+            self._pace = Pace()
+            samples = self.speak(Piece(WARM_UP), Utterance(WARM_UP, DEFAULT_VOICE)).samples
         if np.abs(samples).max(initial=0.0) < AUDIBLE:
             raise SynthesisError(f"the warm-up text was spoken as silence ({len(samples)} samples)")
 
     def speak(self, piece: Piece, utterance: Utterance, delivery: "Delivery | None" = None) -> Spoken:
         """Speak one piece of `utterance`; stops between two runs of the model once `delivery` is abandoned."""
-        begun = time.monotonic()
+        begun = self.clock()
         reading = self._reader.read(piece.text, language(utterance.voice))
         parts: list[Samples] = []
         try:
@@ -131,9 +155,13 @@ class Speech:
             self._failures += 1
             raise
         self._failures = 0 if parts else self._failures
+        computing_s = self.clock() - begun
+        if len(parts) == len(reading.runs):
+            size = letters(piece.text)[-1]
+            self._pace.observe(size, language(utterance.voice), utterance.speed, len(samples) / MODEL_RATE, computing_s)
         lead, tail = (None if part is None else part / utterance.speed for part in (piece.lead_s, piece.tail_s))
         samples = pcm.trimmed(samples, lead, tail)
-        return Spoken(samples, len(reading.unspoken), time.monotonic() - begun)
+        return Spoken(samples, len(reading.unspoken), computing_s)
 
     def utter(self, utterance: Utterance) -> "Delivery":
         """Begin to speak `utterance`. Nothing is computed before its frames are asked for."""
@@ -165,9 +193,9 @@ class Delivery:
         self._speech = speech
         self.utterance = utterance
         self._framer = Framer(utterance.sample_rate)
-        self._begun = time.monotonic()
-        self._heard = self._begun
-        """When the listener began to hear; until then, when the request began."""
+        self._clock = speech.clock
+        self._begun = self._clock()
+        self._playhead = Playhead(self._begun)
         self.waiting = speech.waiting
         """Pieces of others that waited when this began."""
         self.unspoken = 0
@@ -188,7 +216,7 @@ class Delivery:
     @property
     def elapsed_s(self) -> float:
         """Time since the beginning."""
-        return time.monotonic() - self._begun
+        return self._clock() - self._begun
 
     async def frames(self) -> AsyncGenerator[bytes]:
         """Yield PCM16 frames as soon as their piece is spoken; the next one is computed meanwhile.
@@ -198,12 +226,15 @@ class Delivery:
         """
         rate = self.utterance.sample_rate
         resampler = None if rate == MODEL_RATE else Resampler(rate)
-        waiting = _pieces(self.utterance.text, lead=self._speech.first_clause)
-        job = self._submit(next(waiting, None), admitted=False)
+        speech = self._speech
+        plan = Plan(self.utterance.text, (lambda: speech.outlook(self.utterance)) if speech.first_clause else None)
+        speech.listeners += 1
+        job: Future[Spoken] | None = None
         try:
+            job = self._submit(plan, admitted=False)
             while job is not None:
                 spoken = await self._result(job)
-                job = self._submit(next(waiting, None), admitted=True)
+                job = self._submit(plan, admitted=True)
                 for part in _slices(spoken.samples) if resampler else (spoken.samples,):
                     for frame in self._framer.frames(resampler.feed(part) if resampler else part):
                         if self.first_audio_s is None:
@@ -212,14 +243,16 @@ class Delivery:
             for frame in self._framer.frames(resampler.flush()) if resampler else ():
                 yield frame
         finally:
+            speech.listeners -= 1
             self.abandoned = True
             if job is not None:
                 job.cancel()
 
-    def _submit(self, piece: Piece | None, *, admitted: bool) -> Future[Spoken] | None:
+    def _submit(self, plan: Plan, *, admitted: bool) -> Future[Spoken] | None:
+        piece = plan.next(self._playhead.ahead_s(self._clock()) if self.computed_s else None)
         if piece is None:
             return None
-        return self._speech.submit(piece, self, self._heard + self.computed_s, admitted=admitted)
+        return self._speech.submit(piece, self, self._playhead.dry_at, admitted=admitted)
 
     async def _result(self, job: Future[Spoken]) -> Spoken:
         try:
@@ -235,9 +268,10 @@ class Delivery:
                 request_id=self.utterance.request_id,
                 status=500,
             ) from error
-        if not self.computed_s:
-            self._heard = time.monotonic()
         self.unspoken += spoken.unspoken
         self.computing_s += spoken.computing_s
-        self.computed_s += len(spoken.samples) / MODEL_RATE
+        seconds = len(spoken.samples) / MODEL_RATE
+        self.computed_s += seconds
+        if seconds:
+            self._playhead.add(seconds, self._clock())
         return spoken

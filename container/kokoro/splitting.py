@@ -3,7 +3,8 @@
 # ruff: noqa: RUF001  # phonetic and CJK symbols look like others, and are meant
 
 import re
-from itertools import pairwise
+from enum import IntEnum
+from itertools import accumulate, pairwise
 
 MAX_CHARS = 240
 """About 16 s of speech. The model would take twice that, but a piece is also the unit in which work is shared between
@@ -12,18 +13,21 @@ sessions, stopped, and first heard."""
 MAX_WORD = 40
 """Characters of one word that are read in one piece."""
 
-LEAD_MIN = 16
-"""Letters in an opening clause: about a second of speech; shorter ones sound odd on their own."""
-LEAD_GROWTH = 3
-"""How much longer than the part before it a part of the first sentence may be; the model is three times as fast as
-speech on two cores."""
-
 _SYLLABIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
+_LONG_SIGN = re.compile(rf"{_SYLLABIC.pattern}|\d")
+"""A digit is read as a word, too."""
+_LETTERS_A_SIGN = 4
 _CLOSERS = "\"'”’»)\\]」』）"
 # the look-behind starts a run of stops only once: without it, 20,000 dots would cost their number squared
 _SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+[{_CLOSERS}]*(?=\s|$)\s*|[。！？．।]+[{_CLOSERS}]*\s*|\n\s*")
 _CLAUSE_END = re.compile(rf"[,;:—][{_CLOSERS}]*\s+|—|[，、；：]\s*")
 _WORD_END = re.compile(r"\s+")
+_PHRASE_END = re.compile(
+    r"\s+(?=(?:and|but|or|nor|so|yet|because|since|although|though|while|when|where|which|who|that|if|unless|until|"
+    r"before|after|as|than|with|without|from|into|through|between)\s)",
+    re.IGNORECASE,
+)
+"""Where English draws breath without a comma: before a conjunction, or a preposition of some weight."""
 _SENTENCE_CLOSED = re.compile(rf"[.!?…。！？．।][{_CLOSERS}]*\s*$|\n\s*$")
 _CLAUSE_CLOSED = re.compile(rf"[,;:—，、；：][{_CLOSERS}]*\s*$")
 _ABBREVIATION = re.compile(
@@ -71,22 +75,38 @@ def _weight(text: str) -> int:
     return len(text) + 3 * len(_SYLLABIC.findall(text))
 
 
-def pieces(text: str, limit: int = MAX_CHARS, *, lead: bool = False) -> list[str]:
-    """Cut `text` into parts of at most `limit` characters (fewer syllable signs), at the best places there are.
+def pieces(text: str, limit: int = MAX_CHARS) -> list[str]:
+    """Cut `text` into parts of at most `limit` characters (fewer syllable signs), at the best places there are."""
+    return [part for sentence in sentences(text) for part in parts(sentence, limit)]
 
-    With `lead`, a long first sentence is cut at clauses too, so that the first part is heard sooner.
-    """
+
+def parts(sentence: str, limit: int = MAX_CHARS) -> list[str]:
+    """Cut one sentence like `pieces`: whole where it fits, else at clauses, else at words."""
     result: list[str] = []
-    for sentence in sentences(text):
-        if lead and not result and sentence.strip():
-            *opening, rest = _opening(sentence)
-            result += opening
-        else:
-            rest = sentence
-        for clause in _pack(rest, _CLAUSE_END, limit) if _weight(rest) > limit else [rest]:
-            for words in _pack(clause, _WORD_END, limit) if _weight(clause) > limit else [clause]:
-                result += _bits(words, limit)
+    for clause in _pack(sentence, _CLAUSE_END, limit) if _weight(sentence) > limit else [sentence]:
+        for words in _pack(clause, _WORD_END, limit) if _weight(clause) > limit else [clause]:
+            result += _bits(words, limit)
     return [part for part in result if part]
+
+
+class Cut(IntEnum):
+    """Where a sentence is cut, the best first."""
+
+    CLAUSE = 1
+    PHRASE = 2
+    WORD = 3
+
+
+def cuts(sentence: str, worst: Cut) -> list[int]:
+    """Return where `sentence` can be cut, ascending: the positions of all cuts that are not worse than `worst`."""
+    ends = (_CLAUSE_END, _PHRASE_END, _WORD_END)[:worst]
+    places = {match.end() for end in ends for match in end.finditer(sentence)}
+    return sorted(place for place in places if 0 < place < len(sentence))
+
+
+def letters(text: str) -> list[int]:
+    """Return, for each prefix of `text` (0..n characters), about how many Latin letters take as long to speak."""
+    return list(accumulate((_LETTERS_A_SIGN if _LONG_SIGN.match(sign) else 1 for sign in text), initial=0))
 
 
 def _bits(words: str, limit: int) -> list[str]:
@@ -96,31 +116,6 @@ def _bits(words: str, limit: int) -> list[str]:
         return [words]
     step = min(limit, MAX_WORD) if unbroken else limit * len(words) // _weight(words)
     return [words[at : at + step] for at in range(0, len(words), step)]
-
-
-def _opening(sentence: str) -> list[str]:
-    """Cut the opening clauses off a sentence; the last part is the rest.
-
-    Each is at most LEAD_GROWTH times as long as what is heard before it, where there are clauses to cut at.
-
-    While a part plays, the next must be computed, so a very short one may not be followed by a very long one.
-    """
-    if _weight(sentence) <= LEAD_MIN * 2:
-        return [sentence]
-    clauses = [part for part in _pack(sentence, _CLAUSE_END, 0) if part]
-    opening: list[str] = []
-    first = ""
-    while len(clauses) > 1 and _weight(first) < LEAD_MIN:
-        first += clauses.pop(0)
-    if _weight(first) < LEAD_MIN or _weight(first) > _weight(sentence) * 2 // 3:
-        return [sentence]
-    opening.append(first)
-    while clauses and _weight("".join(clauses)) > LEAD_GROWTH * _weight(opening[-1]):
-        part = clauses.pop(0)
-        while clauses and _weight(part + clauses[0]) <= LEAD_GROWTH * _weight(opening[-1]):
-            part += clauses.pop(0)
-        opening.append(part)
-    return [*opening, "".join(clauses)]
 
 
 def halves(text: str) -> tuple[str, str]:

@@ -2,18 +2,19 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from container.kokoro import voices
-from container.kokoro.engine import threads
+from container.kokoro.engine import threads, whole_number
 from container.kokoro.errors import SetupError, SynthesisError
 from container.kokoro.kmodel import REPOSITORY, kmodel_class
 from container.kokoro.pcm import Samples
-from container.kokoro.vocabulary import MAX_PHONEMES
+from container.kokoro.together import Together
+from container.kokoro.vocabulary import MAX_PHONEMES, tokens
 from container.kokoro.weights import Weights
 
 # oneDNN keeps code for every input length it has seen: 2.9 GB after 40 lengths, 2.1 GB with this. Read at import.
@@ -22,6 +23,8 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "8")
 try:
     import torch
 
+    from container.kokoro import padded
+
     KModel = kmodel_class()
 except ModuleNotFoundError as _error:
     raise SetupError(
@@ -29,10 +32,17 @@ except ModuleNotFoundError as _error:
         "Install the extra 'torch', or use --engine onnx."
     ) from _error
 
+MAX_BATCH = 64
+_MAX_PADDING = 2
+"""How much longer the longest text of a batch may be than the shortest: padding is computed like speech."""
 PRECISIONS = ("fp32", "bf16", "fp16")
 _WARM_UP = "həlO ðɛɹ, "
 _WARM_UP_LENGTHS = (24, 96, 240, MAX_PHONEMES)
 """Phonemes: a GPU plans anew for sizes it has not seen, and its memory is best asked for once, the largest first."""
+
+
+type _Run = tuple[str, str, float]
+"""Phonemes, voice, speed."""
 
 
 class TorchEngine:
@@ -55,23 +65,38 @@ class TorchEngine:
             _keep_source_in_fp32(self._model.decoder.generator, self._device.type)
         self._voices = voices.load(weights.voices)
         self.voice_names = self._voices.names
-        self.description = f"torch {torch.__version__} on {_name(self._device)}, {self._precision}, {weights}"
+        self.together = whole_number("KOKORO_BATCH", 1, MAX_BATCH)
+        self._batches = Together[_Run, Samples](self._speak_together, self.together, _are_alike)
+        batch = f", batches of {self.together}" if self.together > 1 else ""
+        self.description = f"torch {torch.__version__} on {_name(self._device)}, {self._precision}{batch}, {weights}"
         if self._device.type == "cuda":
             torch.backends.cudnn.benchmark = False  # every sentence has another length: it would search anew each time
             torch.set_float32_matmul_precision("high")  # TF32
             self._warm_up()
 
     def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
-        """Speak one run of phonemes. Raises SynthesisError."""
-        style = torch.from_numpy(self._voices.style(voice, len(phonemes)))
+        """Speak one run of phonemes, with what other threads ask for meanwhile. Raises SynthesisError."""
+        return self._batches((phonemes, voice, speed))
+
+    def _speak_together(self, runs: Sequence[_Run]) -> list[Samples]:
         try:
             with torch.inference_mode(), self._autocast():
-                audio: Any = self._model(phonemes, style, speed)
-                return np.asarray(audio.float().cpu().numpy(), dtype=np.float32).reshape(-1)
+                if len(runs) == 1:
+                    phonemes, voice, speed = runs[0]
+                    audio = [self._model(phonemes, self._style(phonemes, voice), speed)]
+                else:
+                    texts = [tokens(phonemes)[1:-1] for phonemes, _, _ in runs]
+                    styles = torch.cat([self._style(phonemes, voice) for phonemes, voice, _ in runs])
+                    audio = padded.speak(self._model, texts, styles, [speed for _, _, speed in runs])
+                return [np.asarray(one.float().cpu().numpy(), dtype=np.float32).reshape(-1) for one in audio]
         except Exception as error:  # torch raises RuntimeError and many of its own
             if self._device.type == "cuda" and "out of memory" in str(error).lower():
                 torch.cuda.empty_cache()
-            raise SynthesisError(f"torch failed on {len(phonemes)} phonemes: {error}") from error
+            lengths = " and ".join(str(len(phonemes)) for phonemes, _, _ in runs)
+            raise SynthesisError(f"torch failed on {lengths} phonemes: {error}") from error
+
+    def _style(self, phonemes: str, voice: str) -> Any:
+        return torch.from_numpy(self._voices.style(voice, len(phonemes)))
 
     def _autocast(self) -> Any:
         if self._precision == "fp32":
@@ -83,6 +108,11 @@ class TorchEngine:
         voice = self.voice_names[0]
         for length in sorted(_WARM_UP_LENGTHS, reverse=True):
             self.synthesise(text[:length], voice, 1.0)
+
+
+def _are_alike(one: _Run, other: _Run) -> bool:
+    lengths = sorted((len(one[0]), len(other[0])))
+    return lengths[1] <= _MAX_PADDING * lengths[0]
 
 
 def choose_device(wish: str) -> Any:

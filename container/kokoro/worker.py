@@ -1,4 +1,4 @@
-"""The thread that computes: sentences of all sessions, the one whose listener runs dry first before all others."""
+"""The threads that compute: sentences of all sessions, the one whose listener runs dry first before all others."""
 
 import heapq
 import itertools
@@ -12,21 +12,23 @@ class OverloadedError(Exception):
 
 
 class Worker:
-    """Earliest deadline first.
+    """Earliest deadline first, on as many threads as the engine takes texts at once: one, as a rule.
 
     A deadline is a moment on the monotonic clock: that at which a listener has heard all there is, which for a request
     without any audio is its arrival. So a long text, once it is ahead of its listener, lets others go first, and as
     time passes it comes before all who arrive later: nobody starves.
     """
 
-    def __init__(self, max_waiting: int = 64) -> None:
+    def __init__(self, max_waiting: int = 64, threads: int = 1) -> None:
         self._max_waiting = max_waiting
         self._jobs: list[tuple[float, int, Callable[[], None] | None]] = []
         self._numbers = itertools.count()
         self._waiting = 0
         self._changed = threading.Condition()
-        # a daemon: a sentence in native code cannot be stopped, and must not hold up the end of the process
-        threading.Thread(target=self._work, name="synthesis", daemon=True).start()
+        self._threads = threads
+        for _ in range(threads):
+            # a daemon: a sentence in native code cannot be stopped, and must not hold up the end of the process
+            threading.Thread(target=self._work, name="synthesis", daemon=True).start()
 
     @property
     def waiting(self) -> int:
@@ -67,10 +69,11 @@ class Worker:
             self._waiting += change
 
     def stop(self) -> None:
-        """End the thread after what is queued."""
+        """End the threads after what is queued."""
         with self._changed:
-            heapq.heappush(self._jobs, (float("inf"), next(self._numbers), None))
-            self._changed.notify()
+            for _ in range(self._threads):
+                heapq.heappush(self._jobs, (float("inf"), next(self._numbers), None))
+            self._changed.notify_all()
 
     def _work(self) -> None:
         while True:

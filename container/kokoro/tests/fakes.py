@@ -30,6 +30,7 @@ class FakeEngine:
     """0.05 s of a constant level for each character. "boom" fails; "hold" waits until `release` is set."""
 
     description: str = "fake"
+    together: int = 1
     voice_names: list[str] = field(default_factory=lambda: ["af_bella", "af_heart", "am_michael", "bf_emma"])
     spoken: list[str] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)

@@ -1,13 +1,14 @@
 """Speech without a socket: what an abandoned request still costs, and what is told about one."""
 
 import asyncio
+import threading
 from contextlib import aclosing
 
 import numpy as np
 import pytest
 
 from container.kokoro.messages import Utterance
-from container.kokoro.pcm import Samples
+from container.kokoro.pcm import MODEL_RATE, Samples
 from container.kokoro.phonemes import Reading
 from container.kokoro.speech import Speech
 from container.kokoro.tests.client import TIMEOUT_S
@@ -62,3 +63,86 @@ async def test_the_silence_between_two_pieces_is_that_of_one_text(text: str, sil
     assert delivery.seconds == pytest.approx(len(audio) / 48_000)
     assert delivery.first_audio_s is not None
     assert delivery.computed_s == pytest.approx(delivery.seconds)
+
+
+class Stepwise(FakeEngine):
+    """Computes one run for each `step`; `now` is the clock, which a test moves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.begun = threading.Semaphore(0)
+        self.steps = threading.Semaphore(0)
+
+    def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
+        self.begun.release()
+        assert self.steps.acquire(timeout=TIMEOUT_S)
+        return super().synthesise(phonemes, voice, speed)
+
+    async def step(self, seconds: float) -> None:
+        """Let the run under way end after so many seconds, and wait for the next one to begin."""
+        self.now += seconds
+        self.steps.release()
+        assert await asyncio.to_thread(self.begun.acquire, timeout=TIMEOUT_S)
+
+
+@pytest.mark.parametrize("seconds", [0.1, 10.0], ids=["listeners ahead", "listeners dry"])
+async def test_long_texts_do_not_starve_a_short_one_even_when_all_have_to_wait(seconds: float) -> None:
+    engine = Stepwise()
+    speaking = Speech(engine, FakeReader(), clock=lambda: engine.now)
+    long = 2
+
+    async def hear(text: str) -> None:
+        async for _ in speaking.utter(Utterance(text)).frames():
+            pass
+
+    async def waiting(number: int) -> None:
+        async with asyncio.timeout(TIMEOUT_S):
+            while speaking.waiting != number:  # noqa: ASYNC110  # the worker's thread changes it
+                await asyncio.sleep(0.001)
+
+    hearing = [asyncio.create_task(hear(f"This is text number {number}. " * 50)) for number in range(long)]
+    assert await asyncio.to_thread(engine.begun.acquire, timeout=TIMEOUT_S)
+    for _ in range(8):
+        await waiting(long - 1)
+        await engine.step(seconds)
+    await waiting(long - 1)
+    hearing.append(asyncio.create_task(hear("Short.")))
+    await waiting(long)
+    before = len(engine.spoken)
+    for _ in range(long + 2):
+        await engine.step(seconds)
+    assert "Short." in engine.spoken[before : before + long + 1]
+    for task in hearing:
+        task.cancel()
+    await asyncio.gather(*hearing, return_exceptions=True)
+    for _ in range(3):
+        engine.steps.release()
+    speaking.stop()
+
+
+async def test_the_opening_follows_the_measured_pace() -> None:
+    text = "The opening clause is here, and then comes all the long rest of what we have to say today."
+    for factor, expected in ((0.1, "The opening clause is here,"), (1.5, text)):
+        engine = Paced(factor)
+        speaking = Speech(engine, FakeReader(), clock=lambda engine=engine: engine.now)  # type: ignore[misc]
+        speaking.warm_up()
+        assert speaking.factor == pytest.approx(factor, rel=0.6)
+        async for _ in speaking.utter(Utterance(text)).frames():
+            pass
+        speaking.stop()
+        assert engine.spoken[0] == expected
+
+
+class Paced(FakeEngine):
+    """Takes `factor` seconds, on a clock of its own, for each second of audio; but 100 times as long the first time."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self._factor = factor
+        self.now = 0.0
+
+    def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
+        samples = super().synthesise(phonemes, voice, speed)
+        self.now += self._factor * len(samples) / MODEL_RATE * (1 if self.now else 100)
+        return samples

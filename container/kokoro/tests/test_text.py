@@ -1,7 +1,6 @@
 # ruff: noqa: RUF001  # phonetic and CJK symbols are what is tested
 import re
 import time
-from itertools import pairwise
 
 import pytest
 
@@ -179,31 +178,6 @@ def test_a_word_without_an_end_is_cut_into_pieces_that_take_short_turns(text: st
     assert "".join(cut) == text
     assert max(map(len, cut)) <= 240
     assert all(len(piece) <= 40 or " " in piece for piece in cut)
-
-
-LONG_OPENING = (
-    "Although the morning had begun with heavy rain, the crew decided to set sail, because the harbour master, who had "
-    "watched the sky for forty years, promised sun by noon. The second sentence, though it has clauses, is left alone."
-)
-
-
-def test_a_long_first_sentence_is_cut_at_clauses_that_grow() -> None:
-    parts = pieces(LONG_OPENING, lead=True)
-    assert "".join(parts) == LONG_OPENING
-    assert parts[0] == "Although the morning had begun with heavy rain, "
-    assert parts[1].startswith("the crew")
-    assert parts[-1] == "The second sentence, though it has clauses, is left alone."
-    assert all(len(after) <= 3 * len(before) for before, after in pairwise(parts[:-1]))
-    assert len(pieces(LONG_OPENING)) == 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Hello there.", "Yes, no.", "Well, I do not know what you mean by that at all.",
-     "No clause in this long sentence at all here.", "1,000,000 people live there today and they all like it."],
-)  # fmt: skip
-def test_a_first_sentence_that_gains_nothing_is_left_whole(text: str) -> None:
-    assert pieces(text, lead=True) == [text]
 
 
 def test_cjk_is_cut_at_sentences_clauses_and_signs_into_what_the_model_can_take() -> None:

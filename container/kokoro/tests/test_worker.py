@@ -97,3 +97,20 @@ def test_what_is_cancelled_makes_room_at_once() -> None:
     gate.set()
     assert again.result(20) == 7
     assert worker.waiting == 0
+
+
+def test_as_many_at_once_as_there_are_threads_and_stop_ends_them_all() -> None:
+    worker, both = Worker(threads=2), threading.Barrier(2)
+    futures = [worker.submit(partial(both.wait, 20)) for _ in range(2)]
+    assert {future.result(20) for future in futures} == {0, 1}
+    last = [worker.submit(partial(_meet, both)) for _ in range(2)]
+    worker.stop()
+    for future in last:
+        thread = future.result(20)
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def _meet(both: threading.Barrier) -> threading.Thread:
+    both.wait(20)
+    return threading.current_thread()
