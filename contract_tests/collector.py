@@ -1,20 +1,18 @@
 """The verdicts of a run, in the process that reports: its own, or those that the workers of pytest-xdist send."""
 
-from typing import Any
-
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from contract_tests.catalogue import CHECKS
+from contract_tests.exit_status import ExitStatus
 from contract_tests.packing import pack, unpack
 from contract_tests.report import render
 from contract_tests.verdict import Verdict
 from emulator.launch import TargetError
 
-__all__ = ["EXIT_NO_TARGET", "Collector", "VerdictRepr", "attach", "verdict_of"]
+__all__ = ["Collector", "VerdictRepr", "attach", "verdict_of"]
 
-EXIT_NO_TARGET = 3
 _VERDICT = "contract_verdict"
 _NO_TARGET = "contract_no_target"
 _ORDER = {check.id: number for number, check in enumerate(CHECKS)}
@@ -63,8 +61,8 @@ def _properties(verdict: Verdict) -> list[tuple[str, object]]:
 
 def verdict_of(report: pytest.TestReport | pytest.CollectReport) -> Verdict | None:
     """Return the verdict that a report carries."""
-    values: dict[str, Any] | None = vars(report).get(_VERDICT)
-    return None if values is None else unpack(values)
+    packed: bytes | None = vars(report).get(_VERDICT)
+    return None if packed is None else unpack(packed)
 
 
 class Collector:
@@ -85,7 +83,7 @@ class Collector:
         """Take up a report before it is shown."""
         if (no_target := vars(report).get(_NO_TARGET)) is not None:
             problem, self.no_target = no_target
-            pytest.exit(f"no target: {problem}", returncode=EXIT_NO_TARGET)
+            pytest.exit(f"no target: {problem}", returncode=ExitStatus.NOTHING_TO_JUDGE)
         verdict = verdict_of(report)
         if verdict is None:
             return

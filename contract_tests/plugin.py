@@ -1,6 +1,5 @@
 """The pytest plugin: options, the target of the run, and how verdicts are shown."""
 
-import argparse
 import asyncio
 import os
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from contract_tests import profile, reporting
+from contract_tests.arguments import seconds
 from contract_tests.baseline import expected
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
@@ -60,11 +60,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption(
         "--profile", metavar="NAME|FILE.toml", help=f"protocol to judge by: {', '.join(profile.builtin_profiles())}"
     )
-    group.addoption("--start-timeout", metavar="SECONDS", type=_seconds, help="until /ping has to answer 200")
+    group.addoption("--start-timeout", metavar="SECONDS", type=seconds, help="until /ping has to answer 200")
     group.addoption(
         "--idle-seconds",
         metavar="SECONDS",
-        type=_seconds,
+        type=seconds,
         default=DEFAULT_IDLE_S,
         help="pause that a session has to survive in CT7 (%(default)s; a real conversation pauses for a minute)",
     )
@@ -76,16 +76,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
     group.addoption("--contract-json", metavar="FILE", type=Path, help="write the verdicts to FILE as JSON")
     group.addoption("--list-checks", action="store_true", help="print the checks and exit")
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds above 0")
-    return value
 
 
 @pytest.hookimpl(tryfirst=True)

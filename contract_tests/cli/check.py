@@ -7,21 +7,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from contract_tests.catalogue import CHECKS
+from contract_tests.cli.options import TARGETS, add_judging_options, unknown
+from contract_tests.exit_status import ExitStatus
 
 __all__ = ["add_to", "pytest_arguments"]
 
-_USAGE = 4
-_EPILOG = """\
-TARGET is one of
-  MODULE:APP            an ASGI app, e.g. myapp.server:app (the current directory can be imported)
-  FILE.py:APP           the same by its file, e.g. src/server.py:app
-  http://HOST:PORT      a container that already runs (ws://HOST:PORT means the same)
-  image:NAME[:TAG]      an image, run with the argument 'serve' and port 8080
-  command:WORDS         a program, started with {port} replaced, e.g. 'command:node server.js --port {port}'
-  kokoro                the Kokoro container of this repository
-
-What stands behind -- goes to pytest as it is."""
+_EPILOG = f"{TARGETS}\n\nWhat stands behind -- goes to pytest as it is."
 
 
 def add_to(commands: Any) -> None:
@@ -33,18 +24,7 @@ def add_to(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=_run)
-    parser.add_argument("target", metavar="TARGET")
-    parser.add_argument(
-        "--only", metavar="ID", action="append", default=[], help="run this check only; may be repeated"
-    )
-    parser.add_argument(
-        "--skip", metavar="ID", action="append", default=[], help="leave this check out; may be repeated"
-    )
-    parser.add_argument("--profile", metavar="NAME|FILE.toml", help="protocol to judge by (docs/profiles.md)")
-    parser.add_argument("--server", metavar="SERVER", help="serves MODULE:APP: uvicorn or hypercorn")
-    parser.add_argument("--level", choices=("MUST", "SHOULD"), default="MUST", help="what fails (%(default)s)")
-    parser.add_argument("--start-timeout", metavar="SECONDS", help="until /ping has to answer 200")
-    parser.add_argument("--idle-seconds", metavar="SECONDS", help="pause that a session has to survive in CT7")
+    add_judging_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the verdicts as JSON")
     parser.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML")
@@ -53,19 +33,13 @@ def add_to(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    problem = _unknown([*options.only, *options.skip])
+    problem = unknown([*options.only, *options.skip])
     if problem:
         print(f"contract check: {problem}", file=sys.stderr)
-        return _USAGE
+        return ExitStatus.USAGE
     import pytest  # noqa: PLC0415 - slow to import, and only needed here
 
     return int(pytest.main(pytest_arguments(options)))
-
-
-def _unknown(ids: list[str]) -> str | None:
-    known = {check.id for check in CHECKS}
-    wrong = [each for each in ids if each.upper() not in known]
-    return f"no check {', '.join(wrong)}; see `contract list`" if wrong else None
 
 
 def pytest_arguments(options: argparse.Namespace) -> list[str]:
@@ -85,7 +59,7 @@ def pytest_arguments(options: argparse.Namespace) -> list[str]:
         f"--target={options.target}",
         f"--contract-level={options.level}",
     ]
-    chosen = _chosen(options.only, options.skip)
+    chosen = _expression(options.only, options.skip)
     if chosen:
         arguments += ["-k", chosen]
     for option, name in (
@@ -106,7 +80,7 @@ def pytest_arguments(options: argparse.Namespace) -> list[str]:
     return [*arguments, *options.rest]
 
 
-def _chosen(only: list[str], skip: list[str]) -> str:
+def _expression(only: list[str], skip: list[str]) -> str:
     """Return an expression for ``-k``; the dash behind an id keeps CT1 from CT10."""
     wanted = " or ".join(f"{each.upper()}-" for each in only)
     unwanted = [f"not {each.upper()}-" for each in skip]

@@ -6,6 +6,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+from contract_tests.exit_status import ExitStatus
 from contract_tests.export import to_json
 from contract_tests.image.archive import read_archive
 from contract_tests.image.checks import judge_image
@@ -45,12 +46,12 @@ def _run(options: argparse.Namespace) -> int:
         arguments = dict(each.split("=", 1) for each in options.build_arg)
     except ValueError:
         print("contract image: --build-arg wants NAME=VALUE", file=sys.stderr)
-        return 4
+        return ExitStatus.USAGE
     try:
         image = _read(options.what, arguments, options.stage)
     except ImageError as error:
         print(f"contract image: {error}", file=sys.stderr)
-        return 3
+        return ExitStatus.NOTHING_TO_JUDGE
     verdicts = [each.graded(options.level == "SHOULD") for each in judge_image(image)]
     print(f"{image.name} ({image.kind})")
     print("\n".join(map(summary_line, verdicts)))
@@ -59,7 +60,8 @@ def _run(options: argparse.Namespace) -> int:
             print(f"\n{render(each)}")
     if options.json is not None:
         options.json.write_text(to_json(verdicts, image.name, "image"), encoding="utf-8")
-    return 1 if any(each.status is Status.FAIL for each in verdicts) else 0
+    failed = any(each.status is Status.FAIL for each in verdicts)
+    return ExitStatus.FOUND if failed else ExitStatus.GOOD
 
 
 def _read(what: str, arguments: dict[str, str], stage: str | None) -> ImageDescription:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from contract_tests.exit_status import ExitStatus
 from contract_tests.profile import ProfileError, load
 
 __all__ = ["add_to", "profile_text"]
@@ -48,23 +49,23 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     if options.file.suffix != ".toml":
         print(f"contract init: {options.file}: the name has to end in .toml", file=sys.stderr)
-        return 4
+        return ExitStatus.USAGE
     if options.file.exists() and not options.force:
         print(f"contract init: {options.file} exists; --force overwrites it", file=sys.stderr)
-        return 4
+        return ExitStatus.USAGE
     try:
         text = profile_text(options)
     except ValueError as error:
         print(f"contract init: {error}", file=sys.stderr)
-        return 4
+        return ExitStatus.USAGE
     options.file.write_text(text, encoding="utf-8")
     try:
         load(str(options.file))
     except ProfileError as error:  # what was asked for does not hold together: the file is there to be mended
         print(f"contract init: written, but not yet usable: {error}", file=sys.stderr)
-        return 1
+        return ExitStatus.FOUND
     print(f"{options.file} is written. Try it: contract check TARGET --profile {options.file} --only CT0")
-    return 0
+    return ExitStatus.GOOD
 
 
 def profile_text(options: argparse.Namespace) -> str:

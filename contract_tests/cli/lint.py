@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from contract_tests.annotations import annotation, wanted
+from contract_tests.exit_status import ExitStatus
 from contract_tests.lint.finding import LintFinding
 from contract_tests.lint.linter import LintResult, NoSuchPathError, lint
 
@@ -30,7 +31,7 @@ def _run(options: argparse.Namespace) -> int:
         result = lint(options.paths)
     except NoSuchPathError as error:
         print(f"contract lint: {error}", file=sys.stderr)
-        return 3
+        return ExitStatus.NOTHING_TO_JUDGE
     chosen = {each.upper() for each in options.select}
     findings = [each for each in result.findings if not chosen or each.rule.id in chosen]
     for path, why in result.unread:
@@ -42,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     if wanted(asked=options.annotations):
         for each in findings:
             print(annotation("warning", f"{each.rule.id} {each.rule.name}", each.text, str(each.path), each.line))
-    return 1 if findings else 0
+    return ExitStatus.FOUND if findings else ExitStatus.GOOD
 
 
 def _text(result: LintResult, findings: list[LintFinding], *, short: bool) -> None:

@@ -1,22 +1,18 @@
-"""``contract``: check a container, explain a check, lint source, look at an image, write a profile.
-
-Exit status, of all commands: 0 nothing is wrong; 1 something is (a failed check, a finding); 2 interrupted; 3 what was
-to be judged is not there (no target, no engine, no such file); 4 the command line cannot be understood.
-"""
+"""``contract``: check a container, once or often, explain a check, lint source, look at an image, write a profile."""
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast, override
 
-from contract_tests.cli import check, explain, image, init, lint
+from contract_tests.cli import check, explain, image, init, lint, repeat
+from contract_tests.exit_status import ExitStatus
 
 __all__ = ["main"]
 
-_USAGE = 4
 _EPILOG = """\
 exit status: 0 nothing is wrong, 1 a check failed or something was found, 2 interrupted,
-3 what was to be judged is not there, 4 the command line cannot be understood"""
+3 what was to be judged is not there, 4 the command line cannot be understood, 5 no check is left (docs/ci.md)"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -25,7 +21,7 @@ class _Parser(argparse.ArgumentParser):
     @override
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(_USAGE, f"{self.prog}: {message}\n")
+        self.exit(ExitStatus.USAGE, f"{self.prog}: {message}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    for module in (check, explain, lint, image, init):
+    for module in (check, repeat, explain, lint, image, init):
         module.add_to(commands)
     words = list(sys.argv[1:] if arguments is None else arguments)
     end = words.index("--") if "--" in words else len(words)
@@ -47,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except KeyboardInterrupt:
-        return 2
+        return ExitStatus.INTERRUPTED
     except BrokenPipeError:  # `| head`
         sys.stderr.close()
-        return 0
+        return ExitStatus.GOOD
 
 
 if __name__ == "__main__":
