@@ -8,14 +8,14 @@ from contract_tests.profile import Profile
 from contract_tests.reach import Capability
 from contract_tests.verdict import Finding, Level
 
-__all__ = ["Check", "Outcome"]
+__all__ = ["Check", "Claim", "Outcome"]
 
 type Outcome = tuple[Finding, Finding, tuple[str, ...]]
 """Behaviour, closing behaviour, wire log."""
 
 
-class Check(ABC):
-    """One class of bug. Subclasses stand in ``contract_tests/checks/``, one file each.
+class Claim(ABC):
+    """What is said of a check, whatever it judges: a container or an agent.
 
     ``stake`` says what it costs to have the bug; ``facts`` are ids of the emulator's facts table.
     """
@@ -25,6 +25,11 @@ class Check(ABC):
     level: ClassVar[Level] = Level.MUST
     stake: ClassVar[str]
     facts: ClassVar[tuple[str, ...]] = ()
+
+
+class Check(Claim):
+    """One class of bug in a container. Subclasses stand in ``contract_tests/checks/``, one file each."""
+
     needs_good_request: ClassVar[bool] = True
     """Whether the check can say nothing about a container that does not answer a good request."""
     needs: ClassVar[tuple[Capability, ...]] = ()

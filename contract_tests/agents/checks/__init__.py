@@ -1,0 +1,1 @@
+"""The checks of agents, one file each."""

@@ -1,0 +1,1 @@
+"""A small agent without a framework that no check may fail."""

@@ -1,0 +1,77 @@
+"""Every check of agents against every agent of the test bench: ``python -m contract_tests.agents.matrix``.
+
+Each broken agent has to fail its own check and no other MUST check, and the good one none.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from contract_tests.agents.bench import agent_bench
+from contract_tests.agents.broken import AGENTS, Agent
+from contract_tests.agents.catalogue import AGENT_CHECKS
+from contract_tests.agents.profile import load_agent_profile
+from contract_tests.agents.runner import judge_agent
+from contract_tests.report import render
+from contract_tests.verdict import Level, Status, Verdict
+
+__all__ = ["AgentMatrix", "measure"]
+
+_AT_ONCE = 6
+_PROFILE = "voice-agent"
+_CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
+
+
+@dataclass(frozen=True)
+class AgentMatrix:
+    """What every check said of every agent; ``seconds`` is the wall time of the whole."""
+
+    rows: Sequence[tuple[Agent, Sequence[Verdict]]]
+    seconds: float
+
+    def problems(self) -> Iterator[str]:
+        """Yield one text for each cell that is not what the agent's registration says."""
+        for agent, verdicts in self.rows:
+            failures = {each.id: each for each in verdicts if each.status is Status.FAIL and each.level is Level.MUST}
+            if agent.caught_by is not None and agent.caught_by not in failures:
+                yield f"{agent.name}: {agent.caught_by} does not catch it ({agent.stands_for})"
+            for check_id, verdict in failures.items():
+                if check_id != agent.caught_by:
+                    yield f"{agent.name}: {check_id} fails too\n{render(verdict)}"
+                elif agent.cause not in " ".join(verdict.worst.causes[:1]):
+                    yield f"{agent.name}: not the right cause first: {verdict.worst.causes}\n{render(verdict)}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the table: a row for each agent, a column for each check."""
+        width = max(len(agent.name) for agent, _ in self.rows)
+        yield f"{'':{width}}  " + " ".join(f"{check.id:>5}" for check in AGENT_CHECKS)
+        for agent, verdicts in self.rows:
+            yield f"{agent.name:{width}}  " + " ".join(f"{_CELLS[verdict.status]:>5}" for verdict in verdicts)
+        yield f"{len(self.rows)} agents, {len(AGENT_CHECKS)} checks, {self.seconds:.0f} s"
+
+
+def measure(agents: Sequence[Agent] = AGENTS, at_once: int = _AT_ONCE) -> AgentMatrix:
+    """Start the agents, a few at a time, each with all that it needs, and judge them."""
+    began = time.monotonic()
+    with ThreadPoolExecutor(at_once) as pool:
+        verdicts = list(pool.map(_judge, agents))
+    return AgentMatrix(list(zip(agents, verdicts, strict=True)), time.monotonic() - began)
+
+
+def _judge(agent: Agent) -> list[Verdict]:
+    with agent_bench(agent.app, load_agent_profile(_PROFILE)) as bench:
+        return [judge_agent(check, bench) for check in AGENT_CHECKS]
+
+
+def main() -> int:
+    """Print the matrix; return 1 if a cell is not as it should be."""
+    matrix = measure()
+    problems = list(matrix.problems())
+    sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
