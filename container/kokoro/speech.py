@@ -57,9 +57,11 @@ class Playhead:
         self.dry_at = now
         """When the listener has heard all there is, or had; until something is heard, when the request began."""
 
-    def add(self, seconds: float, now: float) -> None:
-        """Append audio that is there at `now`; after a silence it is played from then on."""
+    def add(self, seconds: float, now: float) -> float:
+        """Append audio that is there at `now`, and return the silence before it: it is played from then on."""
+        silence = max(now - self.dry_at, 0.0)
         self.dry_at = max(self.dry_at, now) + seconds
+        return silence
 
     def ahead_s(self, now: float) -> float:
         """Return how much is left to play."""
@@ -207,6 +209,8 @@ class Delivery:
         self.computing_s = 0.0
         self.computed_s = 0.0
         """Length of the audio computed so far; `computing_s` is what it took."""
+        self.dry_s = 0.0
+        """Silence that broke into the audio, where the listener plays at once whatever there is."""
 
     @property
     def seconds(self) -> float:
@@ -271,7 +275,8 @@ class Delivery:
         self.unspoken += spoken.unspoken
         self.computing_s += spoken.computing_s
         seconds = len(spoken.samples) / MODEL_RATE
-        self.computed_s += seconds
         if seconds:
-            self._playhead.add(seconds, self._clock())
+            silence = self._playhead.add(seconds, self._clock())
+            self.dry_s += silence if self.computed_s else 0.0
+        self.computed_s += seconds
         return spoken

@@ -66,7 +66,7 @@ class TorchEngine:
         self._voices = voices.load(weights.voices)
         self.voice_names = self._voices.names
         self.together = whole_number("KOKORO_BATCH", 1, MAX_BATCH)
-        self._batches = Together[_Run, Samples](self._speak_together, self.together, _are_alike)
+        self._batches = Together[_Run, Samples](self.speak_together, self.together, _are_alike)
         batch = f", batches of {self.together}" if self.together > 1 else ""
         self.description = f"torch {torch.__version__} on {_name(self._device)}, {self._precision}{batch}, {weights}"
         if self._device.type == "cuda":
@@ -78,7 +78,8 @@ class TorchEngine:
         """Speak one run of phonemes, with what other threads ask for meanwhile. Raises SynthesisError."""
         return self._batches((phonemes, voice, speed))
 
-    def _speak_together(self, runs: Sequence[_Run]) -> list[Samples]:
+    def speak_together(self, runs: Sequence[_Run]) -> list[Samples]:
+        """Speak runs of any lengths and voices in one pass, on the caller's thread. Raises SynthesisError."""
         try:
             with torch.inference_mode(), self._autocast():
                 if len(runs) == 1:

@@ -121,19 +121,6 @@ async def test_long_texts_do_not_starve_a_short_one_even_when_all_have_to_wait(s
     speaking.stop()
 
 
-async def test_the_opening_follows_the_measured_pace() -> None:
-    text = "The opening clause is here, and then comes all the long rest of what we have to say today."
-    for factor, expected in ((0.1, "The opening clause is here,"), (1.5, text)):
-        engine = Paced(factor)
-        speaking = Speech(engine, FakeReader(), clock=lambda engine=engine: engine.now)  # type: ignore[misc]
-        speaking.warm_up()
-        assert speaking.factor == pytest.approx(factor, rel=0.6)
-        async for _ in speaking.utter(Utterance(text)).frames():
-            pass
-        speaking.stop()
-        assert engine.spoken[0] == expected
-
-
 class Paced(FakeEngine):
     """Takes `factor` seconds, on a clock of its own, for each second of audio; but 100 times as long the first time."""
 
@@ -146,3 +133,24 @@ class Paced(FakeEngine):
         samples = super().synthesise(phonemes, voice, speed)
         self.now += self._factor * len(samples) / MODEL_RATE * (1 if self.now else 100)
         return samples
+
+
+FIRST = "The opening clause is here, and then comes all the long rest of what we have to say today."
+TEXT = FIRST + " The next sentence is as long as the one before it, and has nothing new to tell to anyone either."
+
+
+@pytest.mark.parametrize(
+    ("factor", "opening", "dry"), [(0.1, "The opening clause is here,", False), (0.9, None, False), (1.5, None, True)]
+)
+async def test_the_opening_follows_the_measured_pace(factor: float, opening: str | None, *, dry: bool) -> None:
+    engine = Paced(factor)
+    speaking = Speech(engine, FakeReader(), clock=lambda: engine.now)
+    speaking.warm_up()
+    assert speaking.factor == pytest.approx(factor * 1.5)
+    delivery = speaking.utter(Utterance(TEXT))
+    async for _ in delivery.frames():
+        pass
+    speaking.stop()
+    assert engine.spoken[0] == (opening or FIRST)
+    assert (delivery.dry_s > 0) == dry
+    assert speaking.factor == pytest.approx(factor, rel=0.4)
