@@ -12,7 +12,7 @@ from websockets.server import ServerProtocol
 
 from emulator import Endpoint, Server, Switches
 from emulator.tests.client import RawClient
-from emulator.tests.test_dataplane import client_of, exception
+from emulator.tests.stage import client_of, exception
 from emulator.wire.frames import Frame, Opcode
 from emulator.wire.utf8 import TextCheck
 
