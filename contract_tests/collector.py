@@ -4,6 +4,7 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
+from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.catalogue import CHECKS
 from contract_tests.exit_status import ExitStatus
 from contract_tests.packing import pack, unpack
@@ -15,7 +16,7 @@ __all__ = ["Collector", "VerdictRepr", "attach", "verdict_of"]
 
 _VERDICT = "contract_verdict"
 _NO_TARGET = "contract_no_target"
-_ORDER = {check.id: number for number, check in enumerate(CHECKS)}
+_ORDER = {check.id: number for number, check in enumerate((*CHECKS, *AGENT_CHECKS))}
 
 
 class VerdictRepr(TerminalRepr):

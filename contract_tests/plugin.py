@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from contract_tests import profile, reporting
+from contract_tests.agents import plugin as agents
+from contract_tests.agents.catalogue import AGENT_CHECKS
+from contract_tests.agents.target import agent_target
 from contract_tests.arguments import seconds
 from contract_tests.baseline import expected
 from contract_tests.bench import Bench
@@ -27,12 +30,13 @@ from contract_tests.workers import auto_workers, ended_by_sigterm, is_first, is_
 from emulator import target
 from emulator.launch import TargetError, running, starting
 
-__all__ = ["ContractFailedError", "judged_by", "pronounce", "title", "verdicts"]
+__all__ = ["ContractFailedError", "judged_by", "profile_name", "pronounce", "tell", "title", "verdicts"]
 
 _collector = pytest.StashKey[Collector]()
 _pronounced = pytest.StashKey[Verdict]()
 title = pytest.StashKey[str]()
 """What the run judges, in words; a plugin with targets of its own sets it."""
+profile_name = pytest.StashKey[str]()
 _target = pytest.StashKey[target.Target]()
 _profile = pytest.StashKey[profile.Profile]()
 
@@ -48,11 +52,13 @@ class ContractFailedError(AssertionError):
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options of the suite. Their names must not meet those of pytest and its plugins."""
     pluginmanager.register(reporting, "contract_tests.reporting")
+    pluginmanager.register(agents, "contract_tests.agents.plugin")
     group = parser.getgroup("contract", "contract checks (-m contract)")
     group.addoption(
         "--target",
         metavar="TARGET",
-        help="MODULE:APP, FILE.py:APP, http://HOST:PORT, ws://HOST:PORT, image:NAME[:TAG] or command:WORDS with {port}",
+        help="MODULE:APP, FILE.py:APP, http://HOST:PORT, ws://HOST:PORT, image:NAME[:TAG] or command:WORDS with "
+        "{port}; or an agent: agent, agent:MODULE:APP, agent:http://HOST:PORT, agent:WORDS with {port}",
     )
     group.addoption(
         "--server", metavar="SERVER", default=target.SERVERS[0], help="serves MODULE:APP: uvicorn or hypercorn"
@@ -83,7 +89,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Answer ``--list-checks`` before anything is collected."""
     if not config.getoption("list_checks"):
         return None
-    for check in CHECKS:
+    for check in (*CHECKS, *AGENT_CHECKS):
         print(f"{check.id:<5} {check.name:<26} {check.level:<6} {check.stake}")
     return 0
 
@@ -93,9 +99,13 @@ def pytest_configure(config: pytest.Config) -> None:
     server = config.getoption("server")
     if server not in target.SERVERS:
         raise pytest.UsageError(f"--server {server!r}: expected {' or '.join(target.SERVERS)}")
+    agent = None
+    asked: str | None = config.getoption("profile")
     try:
-        chosen = target.parse(config.getoption("target"), server)
-        rules = profile.load(config.getoption("profile") or chosen.profile)
+        agent = agent_target(config.getoption("target"))
+        chosen = target.parse(None if agent else config.getoption("target"), server)
+        rules = profile.load(chosen.profile if agent or asked is None else asked)
+        config.stash[profile_name] = rules.name if agent is None else agents.judge_agents(config, agent, asked)
     except target.TargetSyntaxError as error:
         raise pytest.UsageError(str(error)) from None
     except profile.ProfileError as error:
@@ -104,7 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if path is not None and not path.absolute().parent.is_dir():
         raise pytest.UsageError(f"--contract-json {path}: the directory {path.absolute().parent} does not exist")
     config.stash[_target] = chosen
-    config.stash[title] = str(chosen)
+    config.stash[title] = str(agent or chosen)
     config.stash[_profile] = rules
     if not is_worker(config):
         _report_here(config)
@@ -139,7 +149,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return auto_workers(chosen, len(os.sched_getaffinity(0)))
 
 
-def _tell(config: pytest.Config, line: str) -> None:
+def tell(config: pytest.Config, line: str) -> None:
     """Write a line past pytest's capture: a fixture that waits would be silent for a minute."""
     if not is_first(config):
         return
@@ -156,7 +166,7 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     cwd = Path(pytestconfig.invocation_params.dir)
     with (
         ended_by_sigterm(),
-        running(chosen, timeout, cwd, tell=partial(_tell, pytestconfig)) as own,
+        running(chosen, timeout, cwd, tell=partial(tell, pytestconfig)) as own,
         bench_for(
             own.url,
             pytestconfig.stash[_profile],
@@ -226,7 +236,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     found = verdicts(config)
     if not found:
         return
-    terminalreporter.section(f"contract: {config.stash[title]}, profile {config.stash[_profile].name}")
+    terminalreporter.section(f"contract: {config.stash[title]}, profile {config.stash[profile_name]}")
     for verdict in found:
         terminalreporter.line(summary_line(verdict), **{COLOURS[verdict.status]: True})
     for verdict in found:
@@ -240,5 +250,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     path: Path | None = config.getoption("contract_json")
     if path is not None and verdicts(config):
-        document = to_json(verdicts(config), config.stash[title], config.stash[_profile].name)
+        document = to_json(verdicts(config), config.stash[title], config.stash[profile_name])
         path.write_text(document, encoding="utf-8")

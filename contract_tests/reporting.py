@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.annotations import annotation, wanted
 from contract_tests.baseline import BaselineError, read_baseline
 from contract_tests.catalogue import CHECKS
@@ -38,7 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the baseline; what cannot be read ends the run before it begins."""
     path: Path | None = config.getoption("contract_baseline")
     try:
-        config.stash[_baseline] = read_baseline(path, [check.id for check in CHECKS]) if path is not None else {}
+        config.stash[_baseline] = (
+            read_baseline(path, [check.id for check in (*CHECKS, *AGENT_CHECKS)]) if path is not None else {}
+        )
     except BaselineError as error:
         raise pytest.UsageError(f"--contract-baseline {error}") from None
     report: Path | None = config.getoption("contract_html")
@@ -60,7 +63,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     verdicts = plugin.verdicts(config)
     if path is not None and verdicts:
         when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        page = to_html(verdicts, config.stash[plugin.title], plugin.judged_by(config).name, when)
+        page = to_html(verdicts, config.stash[plugin.title], config.stash[plugin.profile_name], when)
         path.write_text(page, encoding="utf-8")
 
 

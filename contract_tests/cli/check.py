@@ -7,19 +7,20 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from contract_tests.agents.target import AGENT_TARGETS
 from contract_tests.cli.options import TARGETS, add_judging_options, unknown
 from contract_tests.exit_status import ExitStatus
 
 __all__ = ["add_to", "pytest_arguments"]
 
-_EPILOG = f"{TARGETS}\n\nWhat stands behind -- goes to pytest as it is."
+_EPILOG = f"{TARGETS}\n{AGENT_TARGETS}\n\nWhat stands behind -- goes to pytest as it is."
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "check",
-        help="run the contract checks against a container",
+        help="run the contract checks against a container, or an agent",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

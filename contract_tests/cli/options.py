@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
+from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.arguments import seconds
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
@@ -39,7 +40,7 @@ def add_judging_options(parser: argparse.ArgumentParser) -> None:
 
 def unknown(ids: Sequence[str]) -> str | None:
     """Return what is wrong with ids of checks, None if they are all known."""
-    known = {check.id for check in CHECKS}
+    known = {check.id for check in (*CHECKS, *AGENT_CHECKS)}
     wrong = [each for each in ids if each.upper() not in known]
     return f"no check {', '.join(wrong)}; see `contract list`" if wrong else None
 
