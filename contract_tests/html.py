@@ -13,7 +13,7 @@ from emulator import facts
 __all__ = ["to_html"]
 
 _LINE = re.compile(r"^\s*(\d+\.\d+)\s{2}(\S.*)$")
-_ARROW = re.compile(r"^(client|SageMaker)\s+(→|←)\s+(SageMaker|container)\s+(\w+)\s*(.*)$")
+_ARROW = re.compile(r"^(client|SageMaker)\s+(→|←)\s+(SageMaker|container|AgentCore)\s+(\w+)\s*(.*)$")
 _WORDS = {
     Status.PASS: "passed",
     Status.WARN: "warnings",
@@ -52,12 +52,14 @@ def _summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield '<section aria-label="Summary"><h2>Summary</h2><ul class="counts">'
     yield from (f'<li class="{_css(status)}"><b>{counts[status]}</b> {word}</li>' for status, word in _WORDS.items())
     yield "</ul><table><caption>All checks</caption><thead><tr>"
-    yield '<th scope="col">Check</th><th scope="col">Verdict</th><th scope="col">What was seen</th></tr></thead><tbody>'
+    heads = ("Check", "Behaviour, closing", "What was seen")
+    yield "".join(f'<th scope="col">{head}</th>' for head in heads) + "</tr></thead><tbody>"
     for each in verdicts:
         seen = escape(each.worst.observed.split("\n")[0][:160])
         yield (
             f'<tr><th scope="row"><a href="#{each.id}">{each.id} {escape(each.name)}</a></th>'
-            f"<td>{_badge(each.status)}</td><td>{seen}</td></tr>"
+            f'<td>{_badge(each.behaviour.status)} <span class="level">closing</span> '
+            f"{_badge(each.closing.status)}</td><td>{seen}</td></tr>"
         )
     yield "</tbody></table></section>"
 
@@ -132,7 +134,9 @@ def _timeline(verdict: Verdict) -> Iterator[str]:
     yield "<h3>Frames</h3>"
     label = f"{len(rows)} lines of the wire log over {last:.3f} s"
     yield f'<svg class="lanes" viewBox="0 0 1000 90" role="img" aria-label="{label}">'
-    for number, name in enumerate(("client", "client ↔ SageMaker", "SageMaker ↔ container")):
+    agent = any("AgentCore" in line for line in verdict.log)
+    lanes = ("client", "client ↔ AgentCore") if agent else ("client", "client ↔ SageMaker", "SageMaker ↔ container")
+    for number, name in enumerate(lanes):
         y = 15 + 30 * number
         yield f'<line x1="0" y1="{y}" x2="1000" y2="{y}"/><text x="4" y="{y - 4}">{name}</text>'
     for at, text in rows:

@@ -17,7 +17,17 @@ _BAD = frozenset({Status.FAIL, Status.WARN})
 def summary_line(verdict: Verdict) -> str:
     """Return one line for the table at the end of a run."""
     head = f"{verdict.status:<4}  {verdict.id:<5} {verdict.name:<26} {verdict.level:<6} {verdict.seconds:6.1f} s"
-    return f"{head}  {_first_sentence(verdict.worst.observed)}"
+    return f"{head}  {_first_sentence(_both_sides(verdict))}"
+
+
+def _both_sides(verdict: Verdict) -> str:
+    """Return what was seen of the side that decides; it is named where closing behaviour is wrong."""
+    closing = verdict.closing.status
+    if closing not in _BAD:
+        return verdict.worst.observed
+    if verdict.worst is verdict.closing:
+        return f"closing behaviour: {verdict.closing.observed}"
+    return f"closing behaviour {closing} too; {verdict.behaviour.observed}"
 
 
 def render(verdict: Verdict) -> str:

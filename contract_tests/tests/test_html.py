@@ -83,6 +83,9 @@ def test_the_summary_comes_first_and_leads_to_each_check() -> None:
     links = {each.get("href") for each in parsed.all("a")}
     assert {"#CT1", "#CT2", "#checks"} <= links
     assert '<li class="fail"><b>1</b> failed</li>' in text
+    row = re.search(r'<a href="#CT1">.*?</tr>', text)
+    assert row is not None
+    assert re.findall(r'class="badge (\w+)"', row[0]) == ["fail", "pass"]  # behaviour, then closing behaviour
 
 
 def test_a_verdict_is_told_whole_and_escaped() -> None:

@@ -85,7 +85,13 @@ def test_a_failed_end_alone_is_told_as_the_failure() -> None:
     text = render(verdict(passed("spoke well"), BAD))
     assert "no reply" in text
     assert "spoke well" not in text
-    assert "no reply" in summary_line(verdict(passed("spoke well"), BAD))
+    assert "closing behaviour: no reply" in summary_line(verdict(passed("spoke well"), BAD))
+
+
+def test_the_line_of_a_verdict_tells_both_sides_apart() -> None:
+    both = summary_line(verdict(BAD, WARNING))
+    assert "closing behaviour WARN too; no reply" in both
+    assert "closing" not in summary_line(verdict(BAD, passed("Close 1000")))
 
 
 def test_every_check_is_complete() -> None:
