@@ -6,6 +6,7 @@ from html import escape
 from importlib import resources
 from typing import Literal
 
+from contract_tests.report import why
 from contract_tests.sound import Sound
 from contract_tests.verdict import Finding, Status, Verdict
 from emulator import facts
@@ -79,7 +80,7 @@ def _check(verdict: Verdict) -> Iterator[str]:
         text = escape("\n".join(verdict.output))
         yield f'<h3>The container\'s own output</h3><pre tabindex="0" aria-label="Container output">{text}</pre>'
     if verdict.facts:
-        yield "<h3>Why SageMaker does that</h3><ul>"
+        yield f"<h3>{why(verdict.facts)}</h3><ul>"
         for fact_id in verdict.facts:
             fact = facts.get(fact_id)
             link = (

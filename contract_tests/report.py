@@ -1,12 +1,12 @@
 """The text of a verdict: what happened, what was expected, why SageMaker does that, and what to do."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from contract_tests.verdict import Finding, Status, Verdict
 from emulator import facts
 
-__all__ = ["render", "summary_line"]
+__all__ = ["render", "summary_line", "why"]
 
 _WIDTH = 110
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\n")}
@@ -18,6 +18,11 @@ def summary_line(verdict: Verdict) -> str:
     """Return one line for the table at the end of a run."""
     head = f"{verdict.status:<4}  {verdict.id:<5} {verdict.name:<26} {verdict.level:<6} {verdict.seconds:6.1f} s"
     return f"{head}  {_first_sentence(_both_sides(verdict))}"
+
+
+def why(fact_ids: Sequence[str]) -> str:
+    """Return the heading above facts: whose they are."""
+    return f"Why {'AgentCore' if all(each.startswith('agent.') for each in fact_ids) else 'SageMaker'} does that"
 
 
 def _both_sides(verdict: Verdict) -> str:
@@ -77,7 +82,7 @@ def _remedy(finding: Finding) -> Iterator[str]:
 def _why(verdict: Verdict) -> Iterator[str]:
     if not verdict.facts:
         return
-    yield "Why SageMaker does that"
+    yield why(verdict.facts)
     for fact_id in verdict.facts:
         fact = facts.get(fact_id)
         yield from _wrapped(f"{fact.statement} [{fact.confidence}]", _INDENT, _INDENT)

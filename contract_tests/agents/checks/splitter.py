@@ -47,7 +47,6 @@ class Splitter(AgentCheck):
         "Half a price is read aloud, the last sentence is never spoken, or the rest of an answer that was broken off "
         "comes back in the next one."
     )
-    facts = ("agent.container-path",)
 
     def run(self, bench: AgentBench) -> Outcome:
         """Compare what was spoken with what the model wrote."""
