@@ -16,6 +16,7 @@ from typing import Any
 import boto3
 import botocore.config
 
+from emulator.bench.figures import conditions as measured_on
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
 from emulator.bench.stack import Stack, StackError, running
@@ -34,18 +35,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     conditions = [Condition.parse(given) for given in options.condition or _CONDITIONS]
+    found = measured_on(agent=options.agent, target=options.target, prompt=_PROMPT)
     try:
         with _stack(options, conditions) as stack:
             runs = _measure(stack, conditions, options.runs)
     except (StackError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    print(report(runs, options.agent, options.target))
+    print(report(runs, found))
     rows = [row_of(condition, mode, runs) for condition in conditions for mode in _MODES]
     if options.json is not None:
-        options.json.write_text(json.dumps({"rows": rows, "runs": [run.as_json() for run in runs]}, indent=1) + "\n")
+        written = {"conditions": found, "rows": rows, "runs": [run.as_json() for run in runs]}
+        options.json.write_text(json.dumps(written, indent=1) + "\n")
     if options.plot is not None:
-        options.plot.write_text(bars([(f"{row['condition']} {row['mode']}", row["client"]["p50"]) for row in rows]))
+        named = [(f"{row['condition']}, {row['mode']}", row["client"]["p50"]) for row in rows]
+        bidi = {name for name, _ in named if name.endswith("bidi")}
+        options.plot.write_text(bars(named, title="First audio after agent_start, p50", strong=bidi))
     late = [run for run in runs if run.mode == "bidi" and run.late]
     for run in late:
         print(

@@ -1,7 +1,5 @@
 """One measured answer of an agent, and the table of many."""
 
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -10,6 +8,7 @@ from typing import Any
 
 from emulator.agentcore.sse import EventReader
 from emulator.bedrock.script import Turn
+from emulator.bench.figures import figures, headline
 
 __all__ = ["Condition", "Run", "report", "row_of", "timed"]
 
@@ -120,23 +119,17 @@ def row_of(condition: Condition, mode: str, runs: Iterable[Run]) -> dict[str, An
         "condition": str(condition),
         "mode": mode,
         "n": len(mine),
-        "client": _figures([run.client_ms for run in mine]),
-        "container": _figures([run.container_ms for run in mine]),
+        "client": figures([run.client_ms for run in mine]),
+        "container": figures([run.container_ms for run in mine]),
         "text_ms": statistics.median(run.text_ms for run in mine),
     }
 
 
-def _figures(values: list[float]) -> dict[str, float]:
-    p95 = statistics.quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
-    return {"mean": statistics.fmean(values), "p50": statistics.median(values), "p95": p95}
-
-
-def report(runs: list[Run], agent: str, target: str) -> str:
-    """Return the table with its conditions."""
+def report(runs: list[Run], found: dict[str, Any]) -> str:
+    """Return the table under its conditions."""
     turn = Turn()
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; all on this machine"
     lines = [
-        f"{machine}; agent: {agent}, speech: {target}",
+        f"{headline(found)}; agent: {found['agent']}, speech: {found['target']}",
         f"the same prompt and text in both modes ({len(turn.text)} characters, {len(turn.pieces)} tokens)",
         "first audio counts from agent_start; raw reader; one warm-up round, order of the modes alternating",
         "",

@@ -8,6 +8,7 @@ import pytest
 
 from emulator.agentcore.sse import EventReader, SseError
 from emulator.bench import agent
+from emulator.bench.figures import conditions
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
 
@@ -70,13 +71,17 @@ def test_the_table_has_mean_median_p95_and_the_ratio() -> None:
     runs = [Run(CONDITION, "bidi", ms, ms, 900, 960, 6) for ms in (100, 200, 600)]
     runs += [Run(CONDITION, "batch", ms, ms, 100, 960, 6) for ms in (500, 500)]
     row = row_of(CONDITION, "bidi", runs)
-    assert (row["n"], row["client"]) == (3, {"mean": 300, "p50": 200, "p95": pytest.approx(560)})
-    table = report(runs, "agent", "speech")
+    assert row["client"] == {"n": 3, "mean": 300, "p50": 200, "p95": pytest.approx(560), "min": 100, "max": 600}
+    table = report(runs, conditions(agent="agent", target="speech"))
     assert "| 40 tok/s, TTFT 0.5 s | bidi | 3 | 300 | 200 | 560 |" in table
     assert "| 2.50 |" in table
     assert "2.4x" in table
     assert runs[-1].late
-    assert bars([("a & b", 1.0)]).count("<rect") == 1
+    drawn = bars([("a & b", 1.0), ("c", 2.0)], title="x < y", strong={"c"})
+    assert drawn.count("<rect") == 2
+    assert drawn.count("#2a7") == 1
+    assert "a &amp; b" in drawn
+    assert "x &lt; y" in drawn
 
 
 @pytest.mark.parametrize("given", ["40", "x:1", "0:1", "40:-1", ""])
@@ -100,7 +105,9 @@ def test_both_modes_are_measured_through_the_emulator(tmp_path: Path, capsys: py
     assert agent.main([*arguments, "--json", str(out), "--plot", str(tmp_path / "out.svg")]) == 0
     printed = capsys.readouterr().out
     assert "| 60 tok/s, TTFT 0.1 s | bidi | 1 |" in printed
-    rows = {row["mode"]: row for row in json.loads(out.read_text())["rows"]}
+    written = json.loads(out.read_text())
+    assert written["conditions"]["prompt"]
+    rows = {row["mode"]: row for row in written["rows"]}
     assert rows["bidi"]["container"]["p50"] < rows["bidi"]["text_ms"]  # before the text is complete
     assert rows["batch"]["container"]["p50"] >= rows["batch"]["text_ms"]
     assert rows["bidi"]["client"]["p50"] < rows["batch"]["client"]["p50"]

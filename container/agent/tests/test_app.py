@@ -214,14 +214,16 @@ async def test_an_error_does_not_wait_for_a_model_that_does_not_stop(in_front: I
 
     model = ScriptedModel(["Hello there. How", go_on], TWO)
     async with agent(Refuses(), model, in_front) as client:
-        async with aclosing(live(client)) as events:
-            async for event in events:
-                if event["type"] == "error":
-                    assert event["code"] == "model_failed"
-                    if leaves:
-                        break
-                    told.set()
-        told.set()
+        try:
+            async with aclosing(live(client)) as events:
+                async for event in events:
+                    if event["type"] == "error":
+                        assert event["code"] == "model_failed"
+                        if leaves:
+                            break
+                        told.set()
+        finally:
+            told.set()
         assert audio(await invoke(client)) == PCM * 4
         await idle(client)
 
