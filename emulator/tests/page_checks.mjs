@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 const folder = pathToFileURL(`${process.argv[2]}/`);
 const { EventReader } = await import(new URL("sse.js", folder));
 const { PcmDecoder, fromBase64 } = await import(new URL("pcm.js", folder));
+const { FrameSplitter, frameHeader } = await import(new URL("mp3.js", folder));
 const { SampleQueue } = await import(new URL("queue.js", folder));
 
 const pcm = Uint8Array.from({ length: 25 }, (_, at) => (at * 37) % 256); // an odd number, so base64 ends in "="
@@ -81,6 +82,26 @@ const checks = {
       assert.deepEqual(parts, [...whole], `cut at ${at}`);
     }
     assert.deepEqual([...fromBase64(events[2].data)], [...pcm]);
+  },
+  "frames of MP3 are whole wherever the pieces end"() {
+    const frame = (number, padded) => {
+      const size = 144 + padded; // 48 kbit/s at 24 kHz
+      const bytes = new Uint8Array(size).fill(number);
+      bytes.set([0xff, 0xf3, 0x64 | (padded << 1), 0xc0]);
+      return bytes;
+    };
+    const frames = [frame(1, 0), frame(2, 1), frame(3, 0)];
+    const whole = Uint8Array.from([7, 0xff, 0, ...frames.flatMap((each) => [...each])]); // what is no frame comes first
+    for (let at = 0; at <= whole.length; at += 1) {
+      const splitter = new FrameSplitter();
+      const found = [...splitter.feed(whole.subarray(0, at)), ...splitter.feed(whole.subarray(at))];
+      assert.deepEqual(found.map(({ data }) => [...data]), frames.map((each) => [...each]), `cut at ${at}`);
+      assert.deepEqual(found.map(({ rate, samples }) => [rate, samples]), Array(3).fill([24000, 576]));
+    }
+    assert.deepEqual(frameHeader(Uint8Array.of(0xff, 0xfb, 0x90, 0)), { size: 417, rate: 44100, samples: 1152 });
+    assert.equal(frameHeader(Uint8Array.of(0xff, 0xf3, 0xf4, 0)), null); // no such bit rate
+    assert.equal(frameHeader(Uint8Array.of(0xff, 0xf3, 0x6c, 0)), null); // no such sample rate
+    assert.equal(frameHeader(Uint8Array.of(0xff, 0xf1, 0x50, 0x80)), null); // AAC
   },
   "the queue gives what was pushed, without a gap, then silence"() {
     const samples = Float32Array.from({ length: 1000 }, (_, at) => at + 1);

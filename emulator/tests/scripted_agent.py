@@ -19,7 +19,17 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from emulator.bench.codecs import CODECS
+
 PCM = b"\x01\x00" * 2400  # 0.1 s
+
+
+def _audio(payload: dict[str, Any]) -> list[bytes]:
+    """Return the chunks of one sentence; those of MP3 end inside of frames."""
+    if payload.get("format", "pcm16") == "pcm16":
+        return [PCM]
+    data = b"".join(piece.data for piece in CODECS[1].encode(PCM * 3))
+    return [data[at : at + 100] for at in range(0, len(data), 100)]
 
 
 def _deltas(prompt: str) -> Iterator[str]:
@@ -36,7 +46,8 @@ def _deltas(prompt: str) -> Iterator[str]:
 
 
 async def _events(payload: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    yield {"type": "agent_start", "mode": payload["mode"], "endpoint": os.environ.get("SPEECH_ENDPOINT")}
+    start = {"type": "agent_start", "mode": payload["mode"], "endpoint": os.environ.get("SPEECH_ENDPOINT")}
+    yield start | {name: payload[name] for name in ("format",) if name in payload}
     if payload["prompt"] == "fail":
         yield {"type": "error", "message": "as it was asked to"}
         return
@@ -50,11 +61,12 @@ async def _events(payload: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
             sentences.append(rest)
             rest = ""
             if payload["mode"] == "bidi":
-                yield {"type": "audio_chunk", "data": base64.b64encode(PCM).decode()}
+                for chunk in _audio(payload):
+                    yield {"type": "audio_chunk", "data": base64.b64encode(chunk).decode()}
     yield {"type": "text_done"}
     if payload["mode"] == "batch":
-        for _ in sentences:
-            yield {"type": "audio_chunk", "data": base64.b64encode(PCM).decode()}
+        for chunk in _audio(payload) * len(sentences):
+            yield {"type": "audio_chunk", "data": base64.b64encode(chunk).decode()}
     yield {"type": "done"}
 
 

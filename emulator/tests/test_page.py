@@ -31,7 +31,7 @@ def node() -> str:
 def test_the_scripts_read_blocks_that_end_anywhere() -> None:
     done = subprocess.run([node(), str(CHECKS), str(STATIC)], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("ok ") == 6
+    assert done.stdout.count("ok ") == 7
 
 
 def test_every_script_is_valid(tmp_path: Path) -> None:

@@ -1,18 +1,22 @@
 """The page in a real browser, with an agent behind the emulator."""
 
 import asyncio
+import base64
 import contextlib
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from emulator import Switches
 from emulator.agentcore.start import agent_container
 from emulator.bedrock.script import Script, Turn
+from emulator.bench.codecs import CODECS
 from emulator.server import Server
 from emulator.tests.chromium import Tab, chromium
+from emulator.tests.test_speech_bench import TONE, likeness
 
 AGENT = f"{sys.executable} -m uvicorn emulator.tests.scripted_agent:app --host 127.0.0.1 --port {{port}}"
 TEXT = "Ein Satz mit 李 und 😀. Noch einer. Und ein dritter."
@@ -100,7 +104,7 @@ async def test_over_the_websocket_audio_is_not_in_base64(tmp_path: Path) -> None
     async with page(tmp_path) as tab:
         columns = {}
         for transport in ("sse", "ws"):
-            await tab.run(f"document.querySelector('select').value = '{transport}'")
+            await tab.run(f"document.querySelector('[name=transport]').value = '{transport}'")
             await press(tab, "batch")
             await tab.until("document.querySelector('#batch.complete, #batch.failed')")
             columns[transport] = await column(tab, "batch")
@@ -132,3 +136,41 @@ async def test_a_question_can_be_stopped(tmp_path: Path) -> None:
         await tab.run("document.querySelector('#stop').click()")
         await tab.until("document.querySelector('#bidi.failed')")
         assert (await column(tab, "bidi"))["error"] == "stopped"
+
+
+DECODE = """(async (size) => {
+    const { Mp3Decoder } = await import("./mp3.js");
+    const bytes = Uint8Array.from(atob("DATA"), (char) => char.charCodeAt(0));
+    const heard = [];
+    const decoder = await Mp3Decoder.open(24000, (samples) => heard.push(...samples));
+    for (let at = 0; at < bytes.length; at += size) decoder.feed(bytes.subarray(at, at + size));
+    await decoder.end();
+    return heard;
+})(SIZE)"""
+
+
+async def test_mp3_is_decoded_wherever_its_pieces_end(tmp_path: Path) -> None:
+    data = b"".join(piece.data for piece in CODECS[1].encode(TONE))
+    async with page(tmp_path) as tab:
+        script = DECODE.replace("DATA", base64.b64encode(data).decode())
+        heard = [await tab.run(script.replace("SIZE", str(size))) for size in (1, 100, len(data))]
+    assert heard[0] == heard[1] == heard[2]
+    pcm = (np.array(heard[0]) * 32767).astype("<i2").tobytes()
+    assert likeness(pcm, TONE) > 0.98
+
+
+async def test_an_answer_in_mp3_is_played_or_clearly_refused(tmp_path: Path) -> None:
+    async with page(tmp_path, cut=7) as tab:
+        await tab.run("document.querySelector('[name=format]').value = 'mp3'")
+        for transport in ("sse", "ws"):
+            await tab.run(f"document.querySelector('[name=transport]').value = '{transport}'")
+            await press(tab, "bidi")
+            await tab.until("document.querySelector('#bidi.complete, #bidi.failed')")
+            shown = await column(tab, "bidi")
+            assert (shown["error"], shown["text"]) == ("", TEXT)
+            assert milliseconds(shown["first"]) < milliseconds(shown["written"])
+            assert shown["heard"].endswith(" ms")
+        await tab.run("globalThis.AudioDecoder = undefined")  # as in a browser without it
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi.failed')")
+        assert "cannot decode MP3" in (await column(tab, "bidi"))["error"]

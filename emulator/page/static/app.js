@@ -1,7 +1,7 @@
 // The page: one prompt, two columns, what happens when.
 
 import { ask, talk } from "./agent.js";
-import { PcmDecoder } from "./pcm.js";
+import { openDecoder } from "./decoder.js";
 import { Player } from "./player.js";
 
 const form = document.querySelector("form");
@@ -24,10 +24,10 @@ function milliseconds(value) {
 }
 
 /** Asks in one mode; resolves when its audio was played. */
-async function run(mode, prompt, call, signal) {
+async function run(mode, prompt, format, call, signal) {
   const column = document.querySelector(`#${mode}`);
   const log = column.querySelector("ol");
-  const decoder = new PcmDecoder();
+  let decoder = null;
   const times = {};
   column.classList.remove("failed", "complete");
   log.replaceChildren();
@@ -50,8 +50,12 @@ async function run(mode, prompt, call, signal) {
     const [agent] = configuration.agents;
     let text = "";
     let chunks = 0;
-    for await (const event of call({ ...agent, token: configuration.token }, { prompt, mode }, signal)) {
+    for await (const event of call({ ...agent, token: configuration.token }, { prompt, mode, format }, signal)) {
       if (event.type === "agent_start") begun = event.arrived;
+      // an agent that says nothing of its format speaks PCM
+      if (event.format || event.type === "audio_chunk") {
+        decoder ??= await openDecoder(event.format ?? "pcm16", 24000, (samples) => player.play(samples));
+      }
       const at = event.arrived - begun;
       show(mode, "received", `${Math.round(event.received / 1000)} kB`);
       const delta = event.type === "text" || event.type === "text_delta";
@@ -62,7 +66,7 @@ async function run(mode, prompt, call, signal) {
         chunks += 1;
         times.first ??= at;
         show(mode, "first", milliseconds(times.first));
-        player.play(decoder.feed(event.pcm));
+        decoder.feed(event.pcm);
       } else if (event.type === "text_done") {
         times.written = at;
         show(mode, "written", milliseconds(at));
@@ -76,11 +80,13 @@ async function run(mode, prompt, call, signal) {
         log.append(item);
       }
     }
+    await decoder?.end();
     player.end();
     if (chunks) await played;
     column.dataset.gaps = String(gaps);
     column.classList.add("complete");
   } catch (error) {
+    decoder?.close();
     player.clear();
     column.classList.add("failed");
     show(mode, "error", signal.aborted ? "stopped" : String(error.message ?? error));
@@ -94,11 +100,12 @@ form.addEventListener("submit", async (event) => {
   running = new AbortController();
   const { signal } = running;
   const prompt = form.elements.prompt.value;
+  const format = form.elements.format.value;
   const call = form.elements.transport.value === "ws" ? talk : ask;
   form.classList.add("running");
   // one after the other: at once they would take each other's time, and speak at once
   for (const each of mode === "both" ? ["bidi", "batch"] : [mode]) {
-    if (!signal.aborted) await run(each, prompt, call, signal);
+    if (!signal.aborted) await run(each, prompt, format, call, signal);
   }
   if (!signal.aborted) form.classList.remove("running");
 });
