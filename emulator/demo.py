@@ -40,12 +40,15 @@ class DemoError(Exception):
 
 @dataclass
 class Answer:
-    """What became of the events of one answer: its timeline, its text, its audio (PCM16, mono, ``rate`` Hz)."""
+    """What became of the events of one answer: its timeline, its text, its audio (``format``, mono, ``rate`` Hz)."""
 
     lines: list[str] = field(default_factory=list)
     text: str = ""
     audio: bytes = b""
     rate: int = _RATE
+    format: str = "pcm16"
+    seconds: float | None = None
+    """Of speech, where the agent says it."""
     first_audio_ms: float | None = None
     over: bool = False
     _chunks: int = 0
@@ -74,6 +77,8 @@ class Answer:
             self.audio += base64.b64decode(event["data"])
         else:
             self.rate = event.get("sample_rate", self.rate)
+            self.format = event.get("format", self.format)
+            self.seconds = event.get("duration_s", self.seconds)  # the last one is that of `done`
             shown = ("mode", "text", "sentence", "duration_s", "stop_reason", "sentences", "total_chunks")
             self._tell(at, kind, "  ".join(f"{name}={event[name]!r}" for name in shown if name in event))
         self.over = self.over or kind == "done"
@@ -99,8 +104,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="speak early, or the whole text (default: %(default)s)",
     )
     demo.add_argument(
-        "--output", type=Path, default=Path("answer.wav"), metavar="FILE", help="where to (default: %(default)s)"
+        "--format", choices=("pcm16", "mp3"), default="pcm16", help="of the audio; mp3 is written as it comes"
     )
+    demo.add_argument("--output", type=Path, metavar="FILE", help="where to (default: answer.wav, or answer.mp3)")
     demo.add_argument(
         "--target", default="kokoro", help="the speech container, as 'up' takes it (default: %(default)s)"
     )
@@ -144,19 +150,20 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
                 "The model is scripted: it says the same to every question (--bedrock-script FILE for another answer)."
             )
         for mode in _MODES if options.mode == "both" else (options.mode,):
-            output = options.output
+            output = options.output or Path("answer.wav" if options.format == "pcm16" else "answer.mp3")
             if options.mode == "both":
                 output = output.with_stem(f"{output.stem}-{mode}")
-            answers[mode] = await _ask(server, arn, options.question, mode)
+            payload = {"prompt": options.question, "mode": mode, "format": options.format}
+            answers[mode] = await _ask(server, arn, payload)
             _write(output, answers[mode])
     return answers
 
 
-async def _ask(server: Server, arn: str, question: str, mode: str) -> Answer:
-    print(f"\n{question} ({mode})")
+async def _ask(server: Server, arn: str, payload: dict[str, str]) -> Answer:
+    print(f"\n{payload['prompt']} ({payload['mode']})")
     answer = Answer()
     told = 0
-    async for event in _events(server, arn, {"prompt": question, "mode": mode}):
+    async for event in _events(server, arn, payload):
         try:
             answer.take(event)
         finally:
@@ -188,9 +195,14 @@ async def _events(server: Server, arn: str, payload: dict[str, str]) -> AsyncIte
 
 
 def _write(path: Path, answer: Answer) -> None:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(answer.rate)
-        file.writeframes(answer.audio)
-    print(f"{path}: {len(answer.audio) / 2 / answer.rate:.1f} s of speech: {answer.text.strip()}")
+    if answer.format == "pcm16":
+        answer.seconds = len(answer.audio) / 2 / answer.rate
+        with wave.open(str(path), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(answer.rate)
+            file.writeframes(answer.audio)
+    else:
+        path.write_bytes(answer.audio)
+    length = "" if answer.seconds is None else f"{answer.seconds:.1f} s of speech: "
+    print(f"{path}: {length}{answer.text.strip()}")

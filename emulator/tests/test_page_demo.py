@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from emulator.bench.codecs import CODECS
 from emulator.cli import main
 from emulator.demo import Answer, DemoError
+from emulator.tests.scripted_agent import PCM
 
 QUICK = ("--target", "emulator.bench.speech:app", "--agent", "emulator.tests.scripted_agent:app")
 
@@ -32,6 +34,20 @@ def test_a_question_becomes_a_file_and_a_timeline(tmp_path: Path, capsys: pytest
     assert batch.index("audio_chunk") > batch.index("text_done")
     assert "0.2 s of speech: One. Two." in bidi
     assert "First audio after agent_start: bidi" in batch
+
+
+def test_an_answer_in_mp3_is_written_as_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = str(Path.cwd())
+    monkeypatch.syspath_prepend(root)
+    monkeypatch.setenv("PYTHONPATH", root)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["demo", "Why?", "--format", "mp3", "--state-dir", str(tmp_path), *QUICK]
+    assert main([*arguments, "--bedrock-script", script(tmp_path)]) == 0
+    sent = b"".join(piece.data for piece in CODECS[1].encode(PCM * 3))
+    assert (tmp_path / "answer.mp3").read_bytes() == sent * 2
+    assert "answer.mp3: " in capsys.readouterr().out
 
 
 def test_an_agent_that_fails_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
