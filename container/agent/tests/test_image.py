@@ -1,7 +1,10 @@
 """The image: its steps and pins, and, where an engine is, the image for this machine's processor."""
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import time
 import tomllib
 from pathlib import Path
@@ -31,9 +34,9 @@ def last_stage() -> list[tuple[str, str]]:
     return every[start:]
 
 
-def requirements() -> dict[str, str]:
+def requirements(file: str = "requirements.txt") -> dict[str, str]:
     """Return the pinned packages: name to its whole entry."""
-    text = (HERE / "requirements.txt").read_text(encoding="utf-8")
+    text = (HERE / file).read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[a-z])", re.sub(r"(?m)^\s*#.*\n", "", text))
     return {entry.split("==")[0]: entry for entry in entries if entry.strip()}
 
@@ -71,7 +74,8 @@ def test_all_that_it_copies_is_there_and_in_the_build_context() -> None:
         if instruction == "COPY" and not argument.startswith("--from")
         for source in argument.split()[:-1]
     ]
-    assert sources == ["container/agent/requirements.txt", "container/__init__.py", "container/agent"]
+    pins = ["container/agent/requirements.txt", "container/agent/requirements-mp3.txt"]
+    assert sources == [*pins, "container/__init__.py", "container/agent"]
     assert all((ROOT / source).exists() for source in sources)
 
 
@@ -97,16 +101,31 @@ def test_the_image_has_what_the_extra_names() -> None:
     assert wanted <= set(requirements())
 
 
-@pytest.mark.parametrize("name", ["awscrt", "sentencex", "pydantic-core"])
-def test_native_packages_have_wheels_for_arm64(name: str) -> None:
-    lock = ROOT / "uv.lock"
-    if not lock.exists():
-        pytest.skip("uv.lock is made by uv; without it the wheels of other platforms are not known")
-    packages = {package["name"]: package for package in tomllib.loads(lock.read_text(encoding="utf-8"))["package"]}
-    wheels = [wheel["url"].rsplit("/", 1)[1] for wheel in packages[name]["wheels"]]
-    assert [
-        wheel for wheel in wheels if re.search(r"manylinux\S*aarch64", wheel) and re.search(r"cp312|abi3", wheel)
-    ], wheels
+def test_lame_is_there_only_if_it_is_asked_for() -> None:
+    assert "lameenc" not in requirements()
+    assert set(requirements("requirements-mp3.txt")) == {"lameenc"}
+    assert ("ARG", "MP3=") in steps()
+
+
+def test_every_package_has_a_wheel_for_the_machines_of_agentcore(tmp_path: Path) -> None:
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is None:
+        pytest.skip("uv is not installed; it looks the wheels of other machines up")
+    (step,) = [argument for instruction, argument in steps() if instruction == "RUN"]
+    assert "--only-binary :all:" in step
+    assert "manylinux_2_28_${MACHINE}" in step
+    done = subprocess.run(
+        [
+            uv, "pip", "install", "--dry-run", "--target", str(tmp_path), "--no-deps",
+            "--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.12", "--only-binary", ":all:",
+            "--require-hashes", "-r", str(HERE / "requirements.txt"), "-r", str(HERE / "requirements-mp3.txt"),
+        ],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = set(re.findall(r"(?m)^ \+ ([a-z0-9-]+)==", done.stderr))
+    elsewhere = {name for name, entry in requirements().items() if "; sys_platform == " in entry}
+    assert found == set(requirements()) - elsewhere | {"lameenc"}
 
 
 @pytest.fixture(scope="module")
