@@ -42,6 +42,9 @@ FLOAT_LEAST_COUNT = 256
 STEREO_SHARE = 0.99
 STEREO_LEAST_COUNT = 256
 
+POOLS = {8192, 65536}
+"""Sizes of the pool that Node takes small Buffers from: 8 KiB for long, 64 KiB in 24.19."""
+
 WRAPPED_SLOPE = 8192
 """How far the signal may move per sample around a wrap, once the wrap is undone: the peaks of speech are round."""
 WRAPPED_COUNT = 2
@@ -78,7 +81,7 @@ def inspect_pcm(frames: Sequence[bytes], sample_rate: int, declared_duration_s: 
     other = [*_floats(pcm), *_stereo(pcm)]
     if other:
         return other
-    faults = [*_encoded(frames), *_odd(frames), *_duration(len(pcm), sample_rate, declared_duration_s)]
+    faults = [*_encoded(frames), *_odd(frames), *_duration(frames, sample_rate, declared_duration_s)]
     if any(fault.kind == "encoded" for fault in faults):
         return faults  # what is no PCM has no samples to look at
     if not any(pcm):
@@ -173,9 +176,11 @@ def _odd(frames: Sequence[bytes]) -> Iterator[PcmFault]:
         )
 
 
-def _duration(size: int, rate: int, declared_s: float | None) -> Iterator[PcmFault]:
+def _duration(frames: Sequence[bytes], rate: int, declared_s: float | None) -> Iterator[PcmFault]:
     if declared_s is None:
         return
+    size = sum(map(len, frames))
+    pooled = {len(frame) for frame in frames} <= POOLS
     actual_s = size / (2 * rate)
     if abs(actual_s - declared_s) <= DURATION_TOLERANCE_S:
         return
@@ -184,8 +189,12 @@ def _duration(size: int, rate: int, declared_s: float | None) -> Iterator[PcmFau
         kind="duration",
         text=f"{size:,} bytes are {actual_s:.3f} s at {rate:,} Hz, declared were {declared_s:.3f} s{fits}",
         frame=None,
-        cause="The duration is computed for another sample rate than the audio has, or chunks were lost or sent twice.",
-        fix="Compute it from what was sent: bytes / (2 * sample rate).",
+        cause="`.buffer` of a small Node Buffer is sent, the pool of 8 or 64 KiB that it lies in: other bytes come along."
+        if pooled
+        else "The duration is computed for another sample rate than the audio has, or chunks were lost or sent twice.",
+        fix="chunk.subarray(from, to), or new Int16Array(chunk.buffer, chunk.byteOffset, chunk.length / 2)."
+        if pooled
+        else "Compute it from what was sent: bytes / (2 * sample rate).",
     )
 
 

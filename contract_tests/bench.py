@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -10,6 +10,7 @@ from contract_tests.client import Client, Ended, Failed
 from contract_tests.conversation import Conversation
 from contract_tests.profile import Profile
 from contract_tests.reach import Capability, HttpReply, Ping, Reach
+from contract_tests.stack import Stack, stack_of
 from contract_tests.verdict import Finding, failed, not_applicable, passed, warned
 from contract_tests.wirelog import wire_log
 from emulator import SessionTrace, facts
@@ -51,6 +52,8 @@ class Bench:
     """How long a container that says that its model is not there yet is asked again, although its /ping is 200."""
     late: str = ""
     """What it said meanwhile, where a good request was only answered after a while."""
+    hang_ups: int = 12
+    """How many callers hang up in mid-sentence, at most."""
     measured: bool = False
     """Whether a good request has been tried; if ``baseline`` is still None then, it was not answered."""
     _client: Client | None = None
@@ -58,6 +61,7 @@ class Bench:
     sessions: list[Conversation] = field(default_factory=list, init=False, repr=False)
     """The sessions of the check that runs."""
     _quickest_open: float = field(default=float("inf"), init=False)
+    _headers: Mapping[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def can(self, capability: Capability) -> bool:
         """Tell whether this target offers more than a client of SageMaker has."""
@@ -178,6 +182,12 @@ class Bench:
                 break
             reply = await self.reach.ping(method, timeout)
         return reply
+
+    async def stack(self) -> Stack | None:
+        """Return what serves the container, as far as its answer to ``/ping`` tells."""
+        if not self._headers:
+            self._headers = (await self.ping()).headers
+        return stack_of(self._headers)
 
     async def post(self, body: str, content_type: str) -> HttpReply:
         """Send one ``POST /invocations``; it has the time of a whole answer."""

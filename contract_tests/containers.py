@@ -5,9 +5,10 @@ import sys
 from dataclasses import dataclass
 from typing import Literal
 
+from contract_tests import toolchains
 from emulator.target import Target
 
-type Server = Literal["uvicorn", "hypercorn", "aiohttp", "websockets"]
+type Server = Literal["uvicorn", "hypercorn", "aiohttp", "websockets", "ws", "libwebsockets"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Container:
     """One container of the suite's own test bench: how to serve it and which check has to catch it.
 
     name        unique, as printed in the matrix
-    app         ASGI app as `module:attribute`; without an attribute, a module that serves itself
+    app         ASGI app as `module:attribute`; without an attribute, a module that serves itself; or the source of a
+                container that is not Python, a file of this package
     server      what serves it; the same bug looks different under each
     caught_by   id of the check whose fault it has; None for a good container, which no check may fail
     profile     the protocol that it speaks, by name or as a TOML file, and so the checks that it is judged by
@@ -34,8 +36,29 @@ class Container:
     blocks: bool = False
 
     @property
+    def source(self) -> str:
+        """The file that it is written in, from the root of the repository."""
+        if "/" in self.app:
+            return f"contract_tests/{self.app}"
+        return f"{self.app.split(':')[0].replace('.', '/')}.py"
+
+    @property
     def target(self) -> Target:
-        """How it is started."""
+        """How it is started.
+
+        Raises:
+            ToolMissingError: what it is written in is not to be had on this machine.
+        """
         if ":" in self.app:
             return Target("app", self.app, self.server)
-        return Target("command", shlex.join([sys.executable, "-m", self.app, "{port}"]).replace("'{port}'", "{port}"))
+        words = toolchains.command(self.app) if "/" in self.app else [sys.executable, "-m", self.app, "{port}"]
+        return Target("command", shlex.join(words).replace("'{port}'", "{port}"))
+
+    @property
+    def missing(self) -> str:
+        """Why it cannot be started on this machine, empty if it can."""
+        try:
+            _ = self.target
+        except toolchains.ToolMissingError as problem:
+            return str(problem)
+        return ""

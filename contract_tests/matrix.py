@@ -1,4 +1,4 @@
-"""Every check against every container that the suite is tested with: ``python -m contract_tests.matrix``.
+"""Every check against every container that the suite is tested with: ``python -m contract_tests.matrix [NAME ...]``.
 
 Each broken container has to fail its own check and no other MUST check, each good one has to fail none.
 """
@@ -6,10 +6,10 @@ Each broken container has to fail its own check and no other MUST check, each go
 import asyncio
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +30,7 @@ _STARTS_AT_ONCE = 3
 _IDLE_S = 2.5  # longer than the idle timer of the container that has one
 _START_TIMEOUT_S = 90.0
 _STOP_S = 6.0
+_HANG_UPS = 4
 _LATE_S = 4.0  # longer than the one that is late needs
 _STARTS = "CT18"
 _NOTHING_TO_JUDGE = "CT0"
@@ -38,10 +39,14 @@ _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT
 
 @dataclass(frozen=True)
 class Matrix:
-    """What every check said of every container; ``seconds`` is the wall time of the whole."""
+    """What every check said of every container; ``seconds`` is the wall time of the whole.
+
+    ``missing``: the containers that could not be started on this machine, and why.
+    """
 
     rows: Sequence[tuple[Container, Sequence[Verdict]]]
     seconds: float
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     def problems(self) -> Iterator[str]:
         """Yield one text for each cell that is not what the container's registration says."""
@@ -63,6 +68,14 @@ class Matrix:
             cells = " ".join(f"{_CELLS[verdict.status]:>5}" for verdict in verdicts)
             yield f"{container.name:{width}}  {cells}"
         yield f"{len(self.rows)} containers, {len(CHECKS)} checks, {self.seconds:.0f} s"
+        for why, names in _grouped(self.missing):
+            yield f"not run: {', '.join(names)}: {why}"
+
+
+def _grouped(missing: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each reason once, with the names of the containers that it holds back."""
+    for why in dict.fromkeys(missing.values()):
+        yield why, [name for name, reason in missing.items() if reason == why]
 
 
 def _counts(verdict: Verdict, container: Container) -> bool:
@@ -74,8 +87,10 @@ def _counts(verdict: Verdict, container: Container) -> bool:
 
 
 def measure(containers: Sequence[Container]) -> Matrix:
-    """Start all containers, judge them a few at a time, and end them."""
+    """Start all containers that can be started here, judge them a few at a time, and end them."""
     began = time.monotonic()
+    missing = {container.name: why for container in containers if (why := container.missing)}
+    containers = [container for container in containers if container.name not in missing]
     with ExitStack() as running:
         with ThreadPoolExecutor(_STARTS_AT_ONCE) as starters:
             urls = list(starters.map(lambda container: running.enter_context(_start(container)), containers))
@@ -87,13 +102,14 @@ def measure(containers: Sequence[Container]) -> Matrix:
                     profile.load(container.profile),
                     _IDLE_S,
                     stop_seconds=_STOP_S,
+                    hang_ups=_HANG_UPS,
                     late_seconds=_LATE_S,
                 )
                 for container in containers
             ]
             verdicts = asyncio.run(_judge(benches))
     rows = list(zip(containers, verdicts, strict=True))
-    return Matrix(rows, time.monotonic() - began)
+    return Matrix(rows, time.monotonic() - began, missing)
 
 
 def _starter(container: Container) -> Starter | None:
@@ -119,8 +135,10 @@ async def _judge(benches: Sequence[Bench]) -> list[list[Verdict]]:
 
 
 def main() -> int:
-    """Print the matrix; return 1 if a cell is not as it should be."""
-    matrix = measure([*broken.CONTAINERS, *good.CONTAINERS])
+    """Print the matrix, of all containers or of those named; return 1 if a cell is not as it should be."""
+    wanted = sys.argv[1:]
+    everything = [*broken.CONTAINERS, *good.CONTAINERS]
+    matrix = measure([container for container in everything if not wanted or container.name in wanted])
     problems = list(matrix.problems())
     sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
     return 1 if problems else 0

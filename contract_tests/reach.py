@@ -8,7 +8,7 @@ import asyncio
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -46,6 +46,8 @@ class Ping:
     seconds: float
     problem: str = ""
     seen: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Of the answer; names in lower case."""
 
     @property
     def silent(self) -> bool:
@@ -170,7 +172,7 @@ class Emulated(Reach):
             return Ping(None, time.monotonic() - began, "no answer")
         except httpx.HTTPError as error:
             return Ping(None, time.monotonic() - began, f"{type(error).__name__}: {error}")
-        return Ping(reply.status_code, time.monotonic() - began)
+        return Ping(reply.status_code, time.monotonic() - began, headers=dict(reply.headers))
 
     async def post(self, body: str, content_type: str, within: float) -> HttpReply:
         """Post to the container itself."""

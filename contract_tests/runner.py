@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from contract_tests.bench import Bench
 from contract_tests.check import Check
@@ -59,6 +60,7 @@ async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) ->
     written = own.written() if own is not None else 0
     bench.sessions.clear()
     behaviour, closing, log = await _outcome(check, bench, longest)
+    behaviour, closing = await _fitted(behaviour, bench), await _fitted(closing, bench)
     said: tuple[str, ...] = ()
     if own is not None and Status.FAIL in {behaviour.status, closing.status}:
         await asyncio.sleep(_LAST_WORDS_S)  # what it wrote last is still on its way through a pipe
@@ -76,6 +78,13 @@ async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) ->
         sound=_sound(bench),
         seconds=time.monotonic() - began,
     )
+
+
+async def _fitted(finding: Finding, bench: Bench) -> Finding:
+    """Return the finding with the fix that fits the container's stack, where it differs."""
+    if finding.fix is None or not finding.fix.elsewhere:
+        return finding
+    return replace(finding, fix=finding.fix.on(await bench.stack()))
 
 
 def _sound(bench: Bench) -> Sound | None:

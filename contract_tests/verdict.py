@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from contract_tests.sound import Sound
+from contract_tests.stack import Stack
 
-__all__ = ["Finding", "Fix", "Level", "Status", "Verdict", "failed", "not_applicable", "passed", "warned"]
+__all__ = ["Finding", "Fix", "Level", "Snippet", "Status", "Verdict", "failed", "not_applicable", "passed", "warned"]
 
 
 class Level(StrEnum):
@@ -29,12 +30,32 @@ _SEVERITY = [Status.NOT_APPLICABLE, Status.PASS, Status.WARN, Status.FAIL]
 
 
 @dataclass(frozen=True, slots=True)
+class Snippet:
+    """The few lines of a fix as they look on one stack."""
+
+    stack: Stack
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
-    """What to do, with a few lines of code before and after where that helps."""
+    """What to do, with a few lines of code before and after where that helps.
+
+    These lines are for Starlette and FastAPI, or for any stack; ``elsewhere`` has those that look different.
+    """
 
     text: str
     before: str = ""
     after: str = ""
+    elsewhere: tuple[Snippet, ...] = ()
+
+    def on(self, stack: Stack | None) -> "Fix":
+        """Return the fix with the lines for ``stack`` in place of the usual ones, where it has such."""
+        for snippet in self.elsewhere:
+            if snippet.stack is stack:
+                return replace(self, before=snippet.before, after=snippet.after)
+        return self
 
 
 @dataclass(frozen=True, slots=True)

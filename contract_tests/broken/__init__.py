@@ -1,5 +1,7 @@
 """Containers with exactly one fault each: a check that does not catch its own one is not finished."""
 
+from pathlib import PurePath
+
 from contract_tests.containers import Container, Server
 from contract_tests.good import EXTENDED
 
@@ -14,11 +16,15 @@ def broken(
     cause: str,
     blocks: bool = False,
 ) -> Container:
-    """Return the entry of one module of this package; its name tells the server only where it is hypercorn."""
+    """Return the entry of one module of this package, or of one file of it that is not Python.
+
+    The name tells the server only where it is hypercorn.
+    """
     asgi = server in {"uvicorn", "hypercorn"}
+    file = PurePath(module)
     return Container(
-        name=module.replace("_", "-") + (f"-{server}" if server == "hypercorn" else ""),
-        app=f"contract_tests.broken.{module}" + (":app" if asgi else ""),
+        name="-".join(file.with_suffix("").parts).replace("_", "-") + (f"-{server}" if server == "hypercorn" else ""),
+        app=f"broken/{module}" if file.suffix else f"contract_tests.broken.{module}" + (":app" if asgi else ""),
         server=server,
         caught_by=caught_by,
         profile=profile,
@@ -69,6 +75,26 @@ CONTAINERS = (
         cause="The message is sent with `send_bytes",
     ),
     broken(
+        "fastapi_receive_json",
+        "CT1",
+        "Loops on receive_json(), which wants a TEXT frame. https://github.com/rmusser01/tldw_server/pull/2143",
+        cause="KeyError('text') leaves the handler",
+    ),
+    broken(
+        "node/binary_is_audio.cjs",
+        "CT1",
+        "Takes BINARY frames for audio. https://github.com/kirodotdev/KiroCrew/issues/6222",
+        server="ws",
+        cause="A branch handles only the text type",
+    ),
+    broken(
+        "node/buffer_events.cjs",
+        "CT1",
+        "Passes events on as Buffers, so that they go out as BINARY. https://github.com/websockets/ws/issues/1942",
+        server="ws",
+        cause="A Buffer is given to `ws.send()`",
+    ),
+    broken(
         "unguarded_json",
         "CT2",
         "json.loads outside the try. https://github.com/jenkinsci/resources-ai-chatbot-plugin/issues/257",
@@ -88,6 +114,19 @@ CONTAINERS = (
         cause="The handler closes the session on purpose when it does not understand a message",
     ),
     broken(
+        "fastapi_validation",
+        "CT2",
+        "A ValidationError of pydantic leaves the loop. https://github.com/fastapi/fastapi/issues/3593",
+        cause="Parsing or dispatch stands outside the loop's `try`",
+    ),
+    broken(
+        "node/unguarded_parse.cjs",
+        "CT2",
+        "JSON.parse throws, and the whole process ends. https://github.com/gristlabs/grist-core/pull/826",
+        server="ws",
+        cause="the whole process ends",
+    ),
+    broken(
         "fragment_decode",
         "CT3",
         "Decodes each fragment by itself. https://github.com/ballerina-platform/ballerina-lang/issues/12695",
@@ -98,6 +137,13 @@ CONTAINERS = (
         "CT3",
         "A debug line that decodes each frame. https://github.com/python-websockets/websockets/pull/1711",
         cause="A fragment is decoded by itself",
+    ),
+    broken(
+        "lws/fragments.c",
+        "CT3",
+        "Takes each piece for a whole message. https://github.com/warmcat/libwebsockets/issues/2601",
+        server="libwebsockets",
+        cause="Each frame is taken for a whole message",
     ),
     broken(
         "first_chunk_wait",
@@ -204,6 +250,13 @@ CONTAINERS = (
         cause="The duration is formatted for people",
     ),
     broken(
+        "node/buffer_pool.cjs",
+        "CT8",
+        "Sends the pool that a Buffer lies in. https://github.com/livekit/agents-js/issues/2068",
+        server="ws",
+        cause="`.buffer` of a small Node Buffer",
+    ),
+    broken(
         "one_frame",
         "CT9",
         "The whole clip in one frame. https://github.com/elevenlabs/elevenlabs-python/pull/482",
@@ -238,6 +291,13 @@ CONTAINERS = (
         "CT11",
         "Ignores `close`. https://github.com/aws-samples/sample-kokoro-tts-for-ai-agents (on uvicorn 0.30)",
         cause="The close message is read and ignored",
+    ),
+    broken(
+        "node/close_without_code.cjs",
+        "CT11",
+        "Closes without a code, which callers see as 1005. https://github.com/lukeed/sockette/issues/3",
+        server="ws",
+        cause="closes without a code",
     ),
     broken(
         "orphaned_work",
@@ -318,6 +378,14 @@ CONTAINERS = (
         "https://github.com/pgjones/hypercorn/issues/308",
         server="hypercorn",
         cause="hypercorn on Python 3.12 or newer waits",
+    ),
+    broken(
+        "node/stop_waits.cjs",
+        "CT18",
+        "server.close() waits for open sessions, and nobody closes them. "
+        "https://github.com/eneskirca/nodeterm/pull/162",
+        server="ws",
+        cause="Node's `server.close()` waits for every open connection",
     ),
     broken(
         "query_refused",

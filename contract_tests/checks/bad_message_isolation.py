@@ -1,9 +1,12 @@
 """CT2: one bad message costs one error answer, not the session."""
 
+from dataclasses import replace
+
 from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed
+from contract_tests.snippets import aiohttp, node, websockets
 from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
 __all__ = ["BadMessageIsolation"]
@@ -26,6 +29,11 @@ while True:
         await websocket.send_text(json.dumps({"type": "error", "message": str(problem)}))
         continue
     await serve(request)""",
+    elsewhere=(aiohttp.GUARD, websockets.GUARD, node.GUARD),
+)
+_PROCESS = (
+    "Nobody catches the exception, and the whole process ends, with all its sessions: others are lost as well. Node "
+    "does so with what a 'message' listener throws, or a promise that nobody awaits, and something starts it again."
 )
 
 
@@ -46,7 +54,8 @@ class BadMessageIsolation(Check):
                 reply = await conversation.hear(conversation.expect(f"bad-{number}"), patience)
                 finding = _bad_reply(bench, text, reply)
                 if finding is not None:
-                    return finding, await bench.closing(conversation), bench.log(conversation)
+                    closing, log = await bench.closing(conversation), bench.log(conversation)
+                    return await _blamed(bench, finding, text, reply), closing, log
             good = await conversation.ask_again("g")
             closing = await bench.closing(conversation)
         log = bench.log(conversation)
@@ -79,6 +88,24 @@ class BadMessageIsolation(Check):
         count = len(bench.profile.bad_messages)
         answered = "answered with one error each" if bench.profile.error else "survived"
         return passed(f"{count} bad messages {answered}, the next good request worked"), closing, log
+
+
+async def _blamed(bench: Bench, finding: Finding, text: str, reply: Answer) -> Finding:
+    """Name the process first where another session, which had nothing to do with it, is lost as well, or /ping is."""
+    if not _dropped(reply):
+        return finding
+    if (await bench.ping()).silent:
+        return replace(finding, causes=(_PROCESS, *finding.causes))
+    async with bench.connect() as witness, bench.connect() as other:
+        await witness.ask("witness")
+        await other.send(text.encode(), other.data_type)
+        await other.finish(bench.patience)
+        lost = _dropped(await witness.ask("witness-again"))
+    return replace(finding, causes=(_PROCESS, *finding.causes)) if lost else finding
+
+
+def _dropped(answer: Answer) -> bool:
+    return isinstance(answer.outcome, Failed) and answer.outcome.without_close_frame
 
 
 def _bad_reply(bench: Bench, text: str, reply: Answer) -> Finding | None:

@@ -10,13 +10,13 @@ from contract_tests.client import Part
 from contract_tests.direct import dialled
 from contract_tests.pace import busy_text, first_audio_s
 from contract_tests.reach import Capability
+from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 
 __all__ = ["DisconnectStopsWork"]
 
 _WORK_S = 4.0
 _SENTENCES = 8
-_MOST_ROUNDS = 12
 _LEAST_ROUNDS = 3
 _BUDGET_S = 12.0
 _QUIET_S = 0.05
@@ -36,6 +36,7 @@ for sentence in sentences(text):
         break
     with model_lock:                                 # one piece; the next caller gets a turn
         frames.put(model.generate(sentence))""",
+    elsewhere=(node.STOP_SPEAKING,),
 )
 _CLEAR = Fix(
     "Keep queues and buffers in an object of the session, made when it is accepted and dropped when it ends.",
@@ -81,7 +82,7 @@ class DisconnectStopsWork(Check):
         deadline = time.monotonic() + _BUDGET_S
         rounds, slowest = 0, 0.0
         late: Finding | None = None
-        while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
+        while rounds < bench.hang_ups and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
             rounds += 1
             how, left = await self._leave(bench, text, reset=rounds % 2 == 1 and bench.can(Capability.DIAL))
             async with bench.connect() as conversation:

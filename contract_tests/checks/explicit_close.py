@@ -6,17 +6,24 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed, Silence
 from contract_tests.profile import CloseRule
+from contract_tests.snippets import aiohttp, node, websockets
 from contract_tests.verdict import Finding, Fix, Status, failed, passed
 
 __all__ = ["ExplicitClose"]
 
 _CLOSE_WITHIN_S = 2.0
+_NO_CODE = 1005
+_CODES = {
+    _NO_CODE: "The handler closes without a code: `close()` of Node's `ws` and of browsers sends none by itself.",
+    1011: "The handler returns without closing; hypercorn then closes with 1011.",
+}
 _CLOSE = Fix(
     "Close the WebSocket yourself before the handler returns. What a server does with a handler that "
     "just returns differs: "
     "uvicorn 0.54 drops the connection, older ones leave it open, hypercorn closes with 1011.",
     before='if request.get("type") == "close":\n    return',
     after='if request.get("type") == "close":\n    await websocket.close(1000)\n    return',
+    elsewhere=(aiohttp.CLOSE, websockets.CLOSE, node.CLOSE),
 )
 
 
@@ -107,15 +114,12 @@ def _close_finding(
     if code == rule.code or (code is None and isinstance(outcome, Ended) and rule.code == 1000):
         return passed(f"Close {rule.code} to the close message")
     if code is not None:
+        seen = f"Close {code}" if code != _NO_CODE else "a Close frame without a code"
         return failed(
             sent=sent,
             expected=expected,
-            observed=f"Close {code}; the caller gets {outcome}",
-            causes=(
-                "The handler returns without closing; hypercorn then closes with 1011."
-                if code == 1011
-                else "The handler closes with another code.",
-            ),
+            observed=f"{seen}; the caller gets {outcome}",
+            causes=(_CODES.get(code, "The handler closes with another code."),),
             fix=_CLOSE,
         )
     if isinstance(outcome, Silence):

@@ -8,6 +8,7 @@ from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed
 from contract_tests.conversation import Conversation
 from contract_tests.profile import Profile
+from contract_tests.snippets import libwebsockets
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed
 
 __all__ = ["FragmentedUtf8"]
@@ -29,6 +30,7 @@ payload += frame.data
 if frame.fin:
     handle(payload.decode("utf-8"))
     payload = b\"\"""",
+    elsewhere=(libwebsockets.WHOLE_MESSAGE,),
 )
 _PER_FRAGMENT = (
     "Each fragment is decoded by itself, with replacement characters, and the strings are joined afterwards."

@@ -6,6 +6,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed, Silence
 from contract_tests.profile import Profile
+from contract_tests.snippets import aiohttp, node, websockets
 from contract_tests.unpunctuated import unpunctuated
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 
@@ -26,6 +27,7 @@ _SLICE = Fix(
     after="""\
 for start in range(0, len(pcm), FRAME_BYTES):            # an even number: whole samples
     await websocket.send_bytes(pcm[start : start + FRAME_BYTES])""",
+    elsewhere=(aiohttp.SLICE, websockets.SLICE, node.SLICE),
 )
 _LIMIT = Fix(
     "Set the limit on purpose, where the library takes it: it then closes with 1009 by itself. Refuse in the handler "
@@ -37,6 +39,7 @@ uvicorn.run(app, ws_max_size=1 << 20)           # hypercorn: websocket_max_messa
 if len(text) > LONGEST_TEXT:
     await websocket.send_text(json.dumps({"type": "error", "message": "text too long"}))
     continue""",
+    elsewhere=(aiohttp.LIMIT, websockets.LIMIT, node.LIMIT),
 )
 
 

@@ -10,6 +10,7 @@ from contract_tests.checks import good_request
 from contract_tests.client import Failed
 from contract_tests.direct import DirectSession, dialled
 from contract_tests.reach import Capability
+from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed
 
 __all__ = ["HandshakeVariants"]
@@ -28,6 +29,12 @@ _ORIGIN_FIX = Fix(
     before='if headers.get("origin") not in ALLOWED:\n    return await deny(403)',
     after='if path != "/invocations-bidirectional-stream" and headers.get("origin") not in ALLOWED:\n'
     "    return await deny(403)",
+)
+_PATH_ALONE = Fix(
+    "Compare the path alone, and ignore parameters that you do not know.",
+    before='if request.url == "/invocations-bidirectional-stream":     # aiohttp: path_qs',
+    after='if request.path == "/invocations-bidirectional-stream":',
+    elsewhere=(node.PATH,),
 )
 
 
@@ -184,9 +191,5 @@ def _query_refused(answer: Answer) -> Finding:
             "The route is compared with path and query together, so that any query string makes it another path.",
             "Query parameters are validated strictly, and an unknown one is refused.",
         ),
-        fix=Fix(
-            "Compare the path alone, and ignore parameters that you do not know.",
-            before='if request.url == "/invocations-bidirectional-stream":     # aiohttp: path_qs, Node: req.url',
-            after='if request.path == "/invocations-bidirectional-stream":    # Node: new URL(req.url, base).pathname',
-        ),
+        fix=_PATH_ALONE,
     )

@@ -6,6 +6,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.profile import InvocationRule, Profile, RequestTemplate
 from contract_tests.reach import Capability, HttpReply
+from contract_tests.snippets import aiohttp, node
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 
 __all__ = ["HttpErrorBefore200"]
@@ -24,6 +25,7 @@ try:
 except BadRequest as problem:
     return JSONResponse({"error": str(problem)}, status_code=400)
 return StreamingResponse(chain([first], frames), media_type="audio/pcm")""",
+    elsewhere=(aiohttp.FIRST_CHUNK, node.FIRST_THE_MODEL),
 )
 _BREAK = Fix(
     "Once 200 is out, break the connection off: raise, and let the server drop it without the last chunk. Callers and "

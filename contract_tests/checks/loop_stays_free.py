@@ -7,6 +7,7 @@ from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.reach import Ping
+from contract_tests.snippets import node
 from contract_tests.unpunctuated import unpunctuated
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 from emulator import facts
@@ -26,6 +27,7 @@ _OFF_THE_LOOP = Fix(
 chunks = model.synthesise(text)
 while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
     await websocket.send_bytes(chunk)""",
+    elsewhere=(node.MODEL_ELSEWHERE,),
 )
 
 

@@ -5,6 +5,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed, Part
 from contract_tests.conversation import Conversation
+from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, failed, passed
 
 __all__ = ["ManySentences"]
@@ -20,6 +21,7 @@ await websocket.close(1000)""",
 while (request := await read(websocket)) is not None:   # None: close message, or the caller has gone
     await serve(request)
 await websocket.close(1000)""",
+    elsewhere=(node.LOOP,),
 )
 
 

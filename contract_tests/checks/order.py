@@ -13,6 +13,7 @@ from contract_tests.conversation import Conversation
 from contract_tests.mark import JsonMark
 from contract_tests.pace import busy_text
 from contract_tests.profile import CancelRule, Profile
+from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 
 __all__ = ["OrderAndCancel"]
@@ -35,6 +36,7 @@ async def speaker():
 
 async for message in websocket:
     requests.put_nowait(message)""",
+    elsewhere=(node.ORDER,),
 )
 _STOP = Fix(
     "Stop the work first, drop what waits to be sent, and acknowledge last.",

@@ -12,6 +12,7 @@ from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed
 from contract_tests.conversation import Conversation
 from contract_tests.profile import Profile
+from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
 __all__ = ["Parameters"]
@@ -26,6 +27,7 @@ if isinstance(speed, bool) or not isinstance(speed, int | float) or not 0.5 <= s
     raise BadRequest("speed: expected a number from 0.5 to 2")
 if voice not in VOICES:
     raise BadRequest(f"voice: expected one of {sorted(VOICES)}")""",
+    elsewhere=(node.VALIDATE,),
 )
 _NAN = (
     "The range test lets NaN through: each comparison with NaN is false, so `speed <= 0 or speed > 2` does not refuse "

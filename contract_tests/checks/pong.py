@@ -6,6 +6,7 @@ from dataclasses import replace
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.reach import Capability, Emulated
+from contract_tests.snippets import aiohttp, node
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 from emulator import Emulator, Endpoint, SessionTrace, Switches
 
@@ -26,6 +27,7 @@ _READER = Fix(
     "backlog in a queue of your own.",
     before="async for message in websocket:\n    await synthesise(message)      # nobody reads meanwhile",
     after="async for message in websocket:\n    await backlog.put(message)     # another task takes it from there",
+    elsewhere=(aiohttp.READER, node.MODEL_ELSEWHERE),
 )
 
 

@@ -13,6 +13,8 @@ from contract_tests.client import Part
 from contract_tests.conversation import Conversation
 from contract_tests.direct import DirectSession, dialled
 from contract_tests.reach import Capability
+from contract_tests.snippets import aiohttp, node
+from contract_tests.stack import Stack
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
 from emulator import facts
 from emulator.launch import TargetError, ping_problem
@@ -29,6 +31,7 @@ _HYPERCORN = (
     "hypercorn on Python 3.12 or newer waits for every open connection, without its graceful_timeout "
     "(https://github.com/pgjones/hypercorn/issues/308); close the sessions in the lifespan's shutdown, or use uvicorn."
 )
+_NODE = "Node's `server.close()` waits for every open connection, WebSockets too, and nobody closes those."
 _GOING_AWAY = (1001, 1012)
 EARLY_PING = "/ping answers as soon as the server is up, while the model still loads in the background."
 READY = Fix(
@@ -48,6 +51,7 @@ finally:
     await asyncio.gather(worker, return_exceptions=True)
 
 uvicorn.run(app, timeout_graceful_shutdown=20)""",
+    elsewhere=(aiohttp.GOODBYE, node.GOODBYE),
 )
 _GOODBYE = Fix(
     "On SIGTERM close the open sessions with 1001 (going away) or 1012 (restart) before the process ends. uvicorn does "
@@ -57,6 +61,7 @@ _GOODBYE = Fix(
 async with serve(handler, host, port) as server:
     loop.add_signal_handler(signal.SIGTERM, server.close)
     await server.wait_closed()""",
+    elsewhere=(aiohttp.GOODBYE, node.GOODBYE),
 )
 
 
@@ -187,7 +192,8 @@ async def _stop(
         pass
     closing = _judge_end(sent, session)
     if code is None:
-        own = (_HYPERCORN,) if "hypercorn" in session.server else ()
+        stack = await bench.stack()
+        own = {Stack.HYPERCORN: (_HYPERCORN,), Stack.NODE: (_NODE,)}.get(stack, ()) if stack else ()
         return failed(
             sent=sent,
             expected=f"the process ends within {facts.seconds('life.stop'):g} s; then SageMaker kills it",

@@ -7,11 +7,11 @@ from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed, Silence
-from contract_tests.direct import dialled
 from contract_tests.likeness import any_reply, looks_like_error, shown, unlike
 from contract_tests.mark import JsonMark
 from contract_tests.profile import Profile
-from contract_tests.reach import Capability
+from contract_tests.snippets import aiohttp, node, websockets
+from contract_tests.stack import Stack
 from contract_tests.verdict import Finding, Fix, failed, passed, warned
 
 __all__ = ["TextAndBinary"]
@@ -28,9 +28,18 @@ if message["type"] == "websocket.disconnect":
 text = message.get("text")
 if text is None:
     text = message["bytes"].decode("utf-8")""",
+    elsewhere=(aiohttp.READ_BOTH, websockets.READ_BOTH, node.READ_BOTH),
 )
+_AS_TEXT = Fix(
+    "Send control messages as text, so that a client can tell them from audio by DataType alone.",
+    before="await websocket.send_bytes(json.dumps(event).encode())",
+    after="await websocket.send_text(json.dumps(event))",
+    elsewhere=(aiohttp.CONTROL_AS_TEXT, websockets.CONTROL_AS_TEXT, node.CONTROL_AS_TEXT),
+)
+_BUFFER = "A Buffer is given to `ws.send()`, which makes a BINARY frame of it; only a string makes a TEXT frame (Node)."
+_SEND_BYTES = "The message is sent with `send_bytes(json.dumps(...).encode())`."
 _RECEIVE_TEXT_RAISES = (
-    'The handler reads with `receive_text()`. Starlette then looks up message["text"] although a '
+    'The handler reads with `receive_text()` or `receive_json()`. Starlette then looks up message["text"] although a '
     "BINARY frame came; under "
     "uvicorn that key is missing, KeyError('text') leaves the handler, and uvicorn drops the "
     "connection without a Close "
@@ -90,7 +99,7 @@ class TextAndBinary(Check):
                 as_text = await conversation.ask("t")
             if as_text.complete and unlike(as_text, answer):
                 return _other_kind(as_text, answer), closing, log
-        wrong = _control_as_binary(bench, answer)
+        wrong = _control_as_binary(bench, answer, await bench.stack())
         if wrong is not None:
             return wrong, closing, log
         if answer.outcome == "error":
@@ -115,11 +124,7 @@ class TextAndBinary(Check):
 
 async def _ranked(bench: Bench, finding: Finding, answer: Answer) -> Finding:
     """Put the cause first that fits a silent container's server: only hypercorn makes `receive_text()` silent."""
-    if not isinstance(answer.outcome, Silence) or not bench.can(Capability.DIAL):
-        return finding
-    async with dialled(bench) as (_, session):
-        server = session.server
-    if not server or "hypercorn" in server:
+    if not isinstance(answer.outcome, Silence) or await bench.stack() in {Stack.HYPERCORN, None}:
         return finding
     return replace(finding, causes=(_TEXT_BRANCH, *(cause for cause in finding.causes if cause != _TEXT_BRANCH)))
 
@@ -220,7 +225,7 @@ def _odd_frame_kills(what: str, answer: Answer) -> Finding:
     )
 
 
-def _control_as_binary(bench: Bench, answer: Answer) -> Finding | None:
+def _control_as_binary(bench: Bench, answer: Answer, stack: Stack | None) -> Finding | None:
     if not isinstance(bench.profile.end, JsonMark):
         return None
     binary = [control for control in answer.controls if control.how == "whole" and control.data_type != "UTF8"]
@@ -230,15 +235,8 @@ def _control_as_binary(bench: Bench, answer: Answer) -> Finding | None:
             expected="control messages in TEXT frames (parts with DataType UTF8), audio in BINARY frames",
             observed=f"{len(binary)} of {len(answer.controls)} control messages came in BINARY "
             f"frames, the first one: {binary[0]}",
-            causes=(
-                "The message is sent with `send_bytes(json.dumps(...).encode())`.",
-                "A Node server hands a received Buffer to `ws.send()`, which makes it a binary frame.",
-            ),
-            fix=Fix(
-                "Send control messages as text, so that a client can tell them from audio by DataType alone.",
-                before="await websocket.send_bytes(json.dumps(event).encode())",
-                after="await websocket.send_text(json.dumps(event))",
-            ),
+            causes=(_BUFFER, _SEND_BYTES) if stack is Stack.NODE else (_SEND_BYTES, _BUFFER),
+            fix=_AS_TEXT,
         )
     texts = [control for control in answer.controls if isinstance(control.body, str)]
     if texts and bench.profile.audio is not None:

@@ -71,7 +71,7 @@ def _check(check: Check) -> Iterator[str]:
     if seen:
         yield "Seen in public"
         for each in seen:
-            yield from _wrapped(f"{each.stands_for} ({each.app.split(':')[0].replace('.', '/')}.py)", "- ")
+            yield from _wrapped(f"{each.stands_for} ({each.source})", "- ")
         yield ""
     module = sys.modules[type(check).__module__]
     for fix in dict.fromkeys(value for value in vars(module).values() if isinstance(value, Fix)):
@@ -108,9 +108,16 @@ def _facts(ids: tuple[str, ...]) -> Iterator[str]:
 def _fix(fix: Fix) -> Iterator[str]:
     yield from _section("Fix", fix.text)
     if fix.after:
-        yield from (f"    - {line}" for line in fix.before.splitlines())
-        yield from (f"    + {line}" for line in fix.after.splitlines())
-        yield ""
+        yield from _lines("", fix.before, fix.after)
+    for snippet in fix.elsewhere:
+        yield from _lines(f"    {snippet.stack}:", snippet.before, snippet.after)
+
+
+def _lines(title: str, before: str, after: str) -> Iterator[str]:
+    yield from [title] if title else []
+    yield from (f"    - {line}" for line in before.splitlines())
+    yield from (f"    + {line}" for line in after.splitlines())
+    yield ""
 
 
 def _section(title: str, text: str) -> Iterator[str]:

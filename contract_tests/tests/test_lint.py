@@ -435,6 +435,7 @@ def test_broken_containers_whose_fault_can_be_seen_have_the_fitting_finding() ->
     result = lint([ROOT / "contract_tests" / "broken"])
     assert {(each.path.stem, each.rule.id) for each in result.findings} == {
         ("blocked_loop", "L3"),
+        ("fastapi_receive_json", "L1"),
         ("receive_text", "L1"),
         ("return_without_close", "L4"),
         ("text_only_branch", "L1"),

@@ -9,6 +9,7 @@ from contract_tests import broken, good
 from contract_tests.catalogue import CHECKS
 from contract_tests.containers import Container
 from contract_tests.matrix import Matrix, measure
+from contract_tests.tests.serving import required
 from contract_tests.verdict import Level, Verdict, failed, passed
 
 
@@ -24,6 +25,7 @@ def test_each_broken_container_fails_its_own_check_only(request: pytest.FixtureR
             reporter.line(line)
     problems = "\n\n".join(matrix.problems())
     assert not problems, problems
+    assert not (matrix.missing and required()), matrix.missing
 
 
 def test_every_check_has_a_container_that_it_catches() -> None:
@@ -78,3 +80,9 @@ def test_the_wrong_cause_first_is_a_problem(cause: str, problems: int) -> None:
 
 def test_every_broken_container_names_its_cause() -> None:
     assert all(each.cause for each in broken.CONTAINERS)
+
+
+def test_what_could_not_be_started_is_named_once_for_each_reason() -> None:
+    row = [verdict("CT1", fails=False)]
+    matrix = Matrix([(container(None), row)], 1.0, {"one": "no compiler", "two": "no compiler", "three": "no npm"})
+    assert list(matrix.lines())[-2:] == ["not run: one, two: no compiler", "not run: three: no npm"]
