@@ -31,7 +31,7 @@ class AudioFormat:
 
     ``duration_member`` names the member of the end message that declares the seconds of audio, None if none does.
     ``event`` recognises the messages that carry audio, in their member ``member`` (``a.b``: b inside a); None where it
-    comes in BINARY frames.
+    comes in BINARY frames. ``language``: what is spoken, as two letters; None where the audio may be anything.
     """
 
     sample_rate: int
@@ -39,6 +39,7 @@ class AudioFormat:
     encoding: Encoding = "pcm16"
     event: Mark | None = None
     member: str = ""
+    language: str | None = None
 
     def __str__(self) -> str:
         where = f", in base64 as {self.member!r} of {self.event}" if self.event else ""

@@ -21,6 +21,7 @@ from contract_tests.checks.pcm_integrity import PcmIntegrity
 from contract_tests.checks.ping import PingHealth
 from contract_tests.checks.pong import PongWhileBusy
 from contract_tests.checks.readiness import ReadinessAndStop
+from contract_tests.checks.speech import SpeechSaysText
 from contract_tests.checks.text_and_binary import TextAndBinary
 from contract_tests.checks.two_sessions import TwoSessions
 
@@ -49,4 +50,5 @@ CHECKS: tuple[Check, ...] = (
     HandshakeVariants(),
     ControlFrames(),
     PingHealth(),
+    SpeechSaysText(),
 )

@@ -388,7 +388,10 @@ def _audio(table: Table) -> AudioFormat:
         table.fail(missing, f"is missing, and {other!r} makes no sense without it.", _BASE64)
     if event is not None and not isinstance(event, JsonMark):
         table.fail("event", "cannot be recognised by a text.", _BASE64)
-    return AudioFormat(rate, table.text("duration_member"), cast("Encoding", encoding), event, member or "")
+    language = table.text("language")
+    if language is not None and not re.fullmatch("[a-z]{2}", language):
+        table.fail("language", f"is {language!r}, expected two small letters.", "For example: 'en' (ISO 639-1).")
+    return AudioFormat(rate, table.text("duration_member"), cast("Encoding", encoding), event, member or "", language)
 
 
 def _parameters(table: Table, request: RequestTemplate) -> dict[str, tuple[str | float, ...]]:

@@ -474,4 +474,22 @@ CONTAINERS = (
         "Health check queues behind the session. https://github.com/huggingface/huggingface-inference-toolkit/issues/12",
         cause="The handler of /ping waits for the model",
     ),
+    broken(
+        "skipped_sentence",
+        "CT25",
+        "A sentence is lost in the middle of a text. https://github.com/remsky/Kokoro-FastAPI/issues/343",
+        cause="A piece of the text is lost where it is cut for the model",
+    ),
+    broken(
+        "swallowed_word",
+        "CT25",
+        "The first word of each sentence is swallowed. https://github.com/k2-fsa/sherpa-onnx/issues/1777",
+        cause="The first sound of each piece is cut",
+    ),
+    broken(
+        "careless_cache",
+        "CT25",
+        "A cache key that two texts share. https://github.com/mapbox/mapbox-navigation-ios/issues/1391",
+        cause="A cache takes two texts for the same",
+    ),
 )

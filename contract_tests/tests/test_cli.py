@@ -143,6 +143,8 @@ def test_init_writes_a_profile_that_loads(tmp_path: Path, capsys: pytest.Capture
         '{"type": "oops"}',
         "--sample-rate",
         "8000",
+        "--language",
+        "en",
     ]
     options += [
         "--close",
@@ -161,7 +163,8 @@ def test_init_writes_a_profile_that_loads(tmp_path: Path, capsys: pytest.Capture
     assert (profile.title, profile.path, profile.id_member) == ("it's mine", "my/ws", "n")
     assert profile.close is not None
     assert profile.audio is not None
-    assert (profile.close.message, profile.close.code, profile.audio.sample_rate) == ("bye", 4000, 8000)
+    assert (profile.close.message, profile.close.code) == ("bye", 4000)
+    assert (profile.audio.sample_rate, profile.audio.language) == (8000, "en")
     assert profile.request.render("1") == '{"say": "Hi.", "v": "ann", "n": "1"}'
 
 
