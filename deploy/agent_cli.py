@@ -23,7 +23,7 @@ from deploy.console import (
     template_paths,
 )
 from deploy.prices import Prices, dollars
-from deploy.settings import AGENT_REPOSITORY, AGENT_STACK, FOUNDATION_STACK, Settings
+from deploy.settings import AGENT_REPOSITORY, AGENT_STACK, ENDPOINT_STACK, FOUNDATION_STACK, Settings
 from deploy.workflow import Deployment
 
 __all__ = ["app", "main"]
@@ -135,13 +135,29 @@ def synth(
 
 
 @app.command()
-def diff(region: Region = None) -> None:
-    """Show what a deployment with the usual values would change."""
-    with connected(region) as deployment:
-        digest = images.newest(deployment.cloud, AGENT_REPOSITORY)
+def diff(
+    region: Region = None,
+    name: Name = DEFAULTS.runtime_name,
+    model: Model = DEFAULTS.bedrock_model,
+    image: Digest = None,
+) -> None:
+    """Show what 'deploy' with the same options would change; the image is not built for it."""
+    with connected(region, DEFAULTS.changed(runtime_name=name, bedrock_model=model)) as deployment:
+        digest = image or images.newest(deployment.cloud, AGENT_REPOSITORY)
         if digest is not None:
             deployment.settings = deployment.settings.changed(agent_digest=digest)
         deployment.diff("agent", AGENT_STACK)
+
+
+@app.command("list")
+def list_parts(region: Region = None) -> None:
+    """List the stack, the newest image, and the endpoint that the agent speaks through."""
+    with connected(region) as deployment:
+        for name in (AGENT_STACK, ENDPOINT_STACK):
+            stack = stacks.find(deployment.cloud, name)
+            say(f"stack    {name}  {'not there' if stack is None else stack.status}")
+        if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
+            say(f"image    {images.newest(deployment.cloud, AGENT_REPOSITORY) or 'none'}")
 
 
 @app.command()

@@ -7,7 +7,7 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sagemaker as sagemaker
 
-from deploy.metrics import ERRORS, FIRST_AUDIO, INSTANCE_NAMESPACE, NAMESPACE
+from deploy.metrics import CONCURRENCY, ERRORS, FIRST_AUDIO, INSTANCE_NAMESPACE, NAMESPACE, REFUSALS, SESSIONS
 from deploy.settings import ENDPOINT_STACK, VARIANT, Settings
 
 __all__ = ["add_alarms", "add_dashboard", "add_scaling"]
@@ -30,7 +30,7 @@ def _dimensions(endpoint: str) -> dict[str, str]:
 
 
 def add_alarms(stack: Stack, endpoint: str, settings: Settings) -> None:
-    """Alarm on errors always, and on slow first audio where a threshold was measured."""
+    """Alarm on errors always; on slow first audio and on too many sessions where it was measured what that is."""
     actions = [] if settings.alarm_topic is None else [settings.alarm_topic]
     for name in ERRORS:
         cloudwatch.CfnAlarm(
@@ -67,6 +67,26 @@ def add_alarms(stack: Stack, endpoint: str, settings: Settings) -> None:
             treat_missing_data="notBreaching",
             alarm_actions=actions,
         )
+    if settings.max_instances is not None and settings.sessions_per_instance is not None:
+        # scaling should have added instances long before: the quota, the limit, or a policy that is not evaluated
+        cloudwatch.CfnAlarm(
+            stack,
+            "SessionsAlarm",
+            alarm_name=f"{settings.endpoint_name}-sessions-over-target",
+            alarm_description=f"{settings.endpoint_name}: more than {settings.sessions_per_instance:g} sessions an "
+            "instance for five minutes, although scaling should have answered",
+            namespace=NAMESPACE,
+            metric_name=CONCURRENCY,
+            dimensions=_alarm_dimensions(endpoint),
+            statistic="Maximum",
+            period=60,
+            evaluation_periods=5,
+            datapoints_to_alarm=5,
+            threshold=settings.sessions_per_instance,
+            comparison_operator="GreaterThanThreshold",
+            treat_missing_data="notBreaching",
+            alarm_actions=actions,
+        )
 
 
 def _alarm_dimensions(endpoint: str) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
@@ -79,6 +99,7 @@ def add_dashboard(stack: Stack, endpoint: str, settings: Settings) -> None:
     """One page: first audio, sessions, errors, and what the instances are busy with."""
     dimensions = _dimensions(endpoint)
     board = cloudwatch.Dashboard(stack, "Dashboard", dashboard_name=settings.endpoint_name)
+    target = settings.sessions_per_instance
     board.add_widgets(
         cloudwatch.GraphWidget(
             title="First audio (microseconds)",
@@ -86,8 +107,15 @@ def add_dashboard(stack: Stack, endpoint: str, settings: Settings) -> None:
         ),
         cloudwatch.GraphWidget(
             title="Sessions and errors",
-            left=[_metric("Invocations", dimensions, "Sum")],
-            right=[_metric(name, dimensions, "Sum") for name in (*ERRORS, "Invocation4XXErrors")],
+            left=[_metric(SESSIONS, dimensions, "Sum")],
+            right=[_metric(name, dimensions, "Sum") for name in (*ERRORS, REFUSALS)],
+        ),
+        cloudwatch.GraphWidget(
+            title="Sessions at once",
+            left=[_metric(CONCURRENCY, dimensions, statistic) for statistic in ("Maximum", "Average")],
+            left_annotations=[]
+            if target is None
+            else [cloudwatch.HorizontalAnnotation(value=target, label="what scaling aims at")],
         ),
         cloudwatch.GraphWidget(
             title="Instances (per cent)",

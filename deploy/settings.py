@@ -43,6 +43,7 @@ _INSTANCE = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9]+")
 _ENDPOINT = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _RUNTIME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,47}")
 _MODEL_DATA = re.compile(r"models/[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+/")
+_SECRET = re.compile(r"SECRET|TOKEN|PASSW|CREDENTIAL|PRIVATE|API_?KEY|ACCESS_?KEY", re.IGNORECASE)
 _GEOGRAPHY = re.compile(r"^(global|us|us-gov|eu|apac|jp|au|ca)\.(.+)$")
 
 
@@ -108,6 +109,13 @@ class Settings:
             f"runtime name {self.runtime_name!r}",
             "a letter, then up to 47 letters, digits and underscores: AgentCore takes no dash",
         )
+        for name, _ in self.environment:
+            _expect(
+                not _SECRET.search(name),
+                f"the variable {name}",
+                "no secret: it would stand in the template and in DescribeModel, and a container without network "
+                "needs none",
+            )
         if self.max_instances is not None:
             _expect(
                 self.max_instances >= self.instances, f"{self.max_instances} instances at most", "not below --instances"

@@ -1,13 +1,12 @@
 """``speech-infra``: the speech endpoint, from nothing to verified and back."""
 
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from deploy import endpoints, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis, weights
+from deploy import endpoints, health, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis, weights
 from deploy.console import (
     DEFAULTS,
     NOT_CONFIRMED,
@@ -26,7 +25,6 @@ from deploy.console import (
     template_paths,
 )
 from deploy.errors import DeployError
-from deploy.metrics import ERRORS, FIRST_AUDIO, NAMESPACE
 from deploy.prices import Prices, dollars
 from deploy.settings import ENDPOINT_STACK, FOUNDATION_STACK, SPEECH_REPOSITORY, VARIANT, Settings
 from deploy.workflow import Choices, Deployment
@@ -54,6 +52,8 @@ Alarm = Annotated[
 ]
 Topic = Annotated[str | None, typer.Option("--alarm-topic", help="ARN of an SNS topic for alarms.")]
 Environment = Annotated[list[str] | None, typer.Option("--env", help="NAME=VALUE for the container; repeatable.")]
+
+Minutes = Annotated[int, typer.Option("--minutes", min=1, max=1440, help="Look back so many minutes.")]
 
 
 def main() -> None:
@@ -110,8 +110,8 @@ def verify(region: Region = None) -> None:
 
 
 @app.command()
-def status(region: Region = None, minutes: Annotated[int, typer.Option(help="Metrics of the last ...")] = 60) -> None:
-    """Show the endpoint: configuration, instances, first audio, errors, cost so far."""
+def status(region: Region = None, minutes: Minutes = 60) -> None:
+    """Show the endpoint: configuration, instances, first audio, sessions, errors, alarms, cost so far."""
     with connected(region) as deployment:
         stack = stacks.find(deployment.cloud, ENDPOINT_STACK)
         if stack is None:
@@ -179,14 +179,39 @@ def synth(
 
 
 @app.command()
-def diff(region: Region = None, engine: Engine = "torch", image: Digest = None) -> None:
-    """Show what a deployment with the usual values would change."""
-    with connected(region) as deployment:
+def diff(
+    region: Region = None,
+    endpoint: Endpoint = DEFAULTS.endpoint_name,
+    instance_type: Instance = DEFAULTS.instance_type,
+    instances: Instances = 1,
+    ami: Ami = DEFAULTS.ami,
+    engine: Engine = "torch",
+    image: Digest = None,
+    weights: Weights = "auto",
+    max_instances: MaxInstances = None,
+    sessions_per_instance: Sessions = None,
+    first_audio_alarm_ms: Alarm = None,
+    alarm_topic: Topic = None,
+    env: Environment = None,
+) -> None:
+    """Show what 'deploy' with the same options would change; the image is not built for it."""
+    settings = DEFAULTS.changed(
+        endpoint_name=endpoint,
+        instance_type=instance_type,
+        instances=instances,
+        ami=ami,
+        max_instances=max_instances,
+        sessions_per_instance=sessions_per_instance,
+        first_audio_alarm_ms=first_audio_alarm_ms,
+        alarm_topic=alarm_topic,
+        environment=_pairs(env or []),
+    )
+    with connected(region, settings) as deployment:
         if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
             digest = image or images.newest(deployment.cloud, SPEECH_REPOSITORY)
             if digest is not None:
-                deployment.resolve(Choices(digest, "auto", engine))
-        deployment.diff("speech", ENDPOINT_STACK)
+                deployment.resolve(Choices(digest, weights, engine))
+        deployment.diff("speech", FOUNDATION_STACK, ENDPOINT_STACK)
 
 
 @app.command("list")
@@ -288,43 +313,11 @@ def _show_endpoint(deployment: Deployment, stack: stacks.Stack, minutes: int) ->
         say(f"            NOT the deployed one ({stack.outputs.get('EndpointConfigName')}): the update was rolled back")
     say(f"variant     {VARIANT}  {running.instances} of {running.desired} x {running.instance_type}")
     say(f"image       {running.image or 'not known'}")
-    for label, value in _metrics(deployment, name, minutes):
+    for label, value in health.look(deployment.cloud, name, minutes).lines():
         say(f"{label:<11} {value}")
     hour = deployment.prices.hour(running.instance_type, max(running.instances, 1))
     spent = None if hour is None else hour * running.hours
     say(f"cost        {dollars(hour)} an hour, {dollars(spent)} in the {running.hours:.1f} hours since its creation")
-
-
-def _metrics(deployment: Deployment, endpoint: str, minutes: int) -> list[tuple[str, str]]:
-    """Return first audio and errors of the last minutes, as CloudWatch has them."""
-    now = datetime.now(UTC)
-    dimensions = [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": VARIANT}]
-    wanted = [(FIRST_AUDIO, statistic) for statistic in ("p50", "p95")] + [(name, "Sum") for name in ERRORS]
-    wanted.append(("Invocations", "Sum"))
-    answer = deployment.cloud.client("cloudwatch").get_metric_data(
-        StartTime=now - timedelta(minutes=minutes),
-        EndTime=now,
-        MetricDataQueries=[
-            {
-                "Id": f"m{number}",
-                "MetricStat": {
-                    "Metric": {"Namespace": NAMESPACE, "MetricName": name, "Dimensions": dimensions},
-                    "Period": max(60, minutes * 60),
-                    "Stat": statistic,
-                },
-            }
-            for number, (name, statistic) in enumerate(wanted)
-        ],
-    )
-    values = {result["Id"]: sum(result["Values"]) for result in answer["MetricDataResults"] if result["Values"]}
-    lines = []
-    if "m0" in values:
-        lines.append(("first audio", f"p50 {values['m0'] / 1000:.0f} ms, p95 {values.get('m1', 0) / 1000:.0f} ms"))
-    else:
-        lines.append(("first audio", f"no sessions in the last {minutes} minutes"))
-    errors = ", ".join(f"{name} {values.get(f'm{number + 2}', 0):g}" for number, name in enumerate(ERRORS))
-    lines.append(("errors", errors))
-    return lines
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy import cdk, endpoints, images, node, outputs, pins, preflight, push, smoke, stacks, synthesis, weights
+from deploy import cdk, endpoints, images, kept, node, outputs, pins, preflight, push, smoke, stacks, synthesis, weights
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
 from deploy.preflight import Check
@@ -23,7 +23,8 @@ from deploy.settings import (
 __all__ = ["Choices", "Deployment"]
 
 Say = Callable[[str], None]
-_FLAGS = ("--exclusively", "--require-approval", "never", "--method=direct", "--progress", "events")
+_FLAGS = ("--exclusively", "--require-approval", "never", "--progress", "events")
+_DIRECT, _IMPORTING = "--method=direct", "--import-existing-resources"  # a change set is needed for an import only
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,39 @@ class Deployment:
         ]
 
     def foundation(self) -> None:
-        """Make bucket and repositories, or bring them up to date."""
-        cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS], self._assembly("speech"))
+        """Make bucket and repositories, or bring them up to date; what an earlier stack has kept is taken in.
+
+        Raises:
+            DeployError: a part of the stack is gone, and an endpoint still uses the stack.
+        """
+        there = kept.existing(self.cloud, self.settings)
+        missing = [name for name in kept.names(self.settings) if name not in there]
+        stack = stacks.find(self.cloud, FOUNDATION_STACK)
+        if stack is not None and stack.usable and missing:
+            self._take_apart(missing)
+            stack = None
+        method = _DIRECT
+        if there and (stack is None or not stack.usable):
+            self.say(f"{FOUNDATION_STACK}: taking in what is there from an earlier time: {', '.join(there)}")
+            kept.make_room(self.cloud, self.settings, there)
+            method = _IMPORTING
+        cdk.run(["deploy", FOUNDATION_STACK, *_FLAGS, method], self._assembly("speech"))
+
+    def _take_apart(self, missing: list[str]) -> None:
+        """Delete the foundation's stack where a purge was begun and not ended; what it keeps stays."""
+        self.say(f"{FOUNDATION_STACK}: {', '.join(missing)} is gone, so that the stack is made anew")
+        if stacks.find(self.cloud, ENDPOINT_STACK) is not None:
+            raise DeployError(
+                f"{', '.join(missing)} was deleted, and the stack {ENDPOINT_STACK} uses what it belonged to: "
+                "'agent-infra destroy', 'speech-infra destroy', then 'speech-infra deploy', which makes it anew."
+            )
+        stacks.delete(self.cloud, FOUNDATION_STACK)
 
     def ensure_foundation(self) -> None:
         """Make bucket and repositories where they are not there."""
         stack = stacks.find(self.cloud, FOUNDATION_STACK)
-        if stack is None or not stack.usable:
+        there = kept.existing(self.cloud, self.settings)
+        if stack is None or not stack.usable or len(there) < len(kept.names(self.settings)):
             self.foundation()
 
     def resolve(self, choices: Choices) -> None:
@@ -103,7 +130,7 @@ class Deployment:
 
     def endpoint(self) -> None:
         """Make or update the endpoint's stack, and see that the endpoint really runs it."""
-        cdk.run(["deploy", ENDPOINT_STACK, *_FLAGS], self._assembly("speech"))
+        cdk.run(["deploy", ENDPOINT_STACK, *_FLAGS, _DIRECT], self._assembly("speech"))
         self.verify_endpoint(self.cloud.registry(SPEECH_REPOSITORY) + f"@{self.settings.image_digest}")
 
     def verify_endpoint(self, image: str | None = None) -> None:
@@ -156,7 +183,7 @@ class Deployment:
             digest = push.push(self.cloud, push.agent_recipe())
         self.report(preflight.agent_image(images.inspect(self.cloud, AGENT_REPOSITORY, digest)))
         self.settings = self.settings.changed(agent_digest=digest)
-        cdk.run(["deploy", AGENT_STACK, *_FLAGS], self._assembly("agent"))
+        cdk.run(["deploy", AGENT_STACK, *_FLAGS, _DIRECT], self._assembly("agent"))
         self.write_outputs()
 
     def destroy_agent(self) -> None:
@@ -165,9 +192,9 @@ class Deployment:
 
     # both
 
-    def diff(self, app: synthesis.App, stack: str) -> None:
-        """Show what a deployment would change."""
-        cdk.run(["diff", stack, "--exclusively", "--method=template"], self._assembly(app))
+    def diff(self, app: synthesis.App, *names: str) -> None:
+        """Show what a deployment would change in some stacks."""
+        cdk.run(["diff", *names, "--exclusively", "--method=template"], self._assembly(app))
 
     def write_outputs(self) -> Path:
         """Write down what is deployed, for those who use it."""

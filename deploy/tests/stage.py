@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import boto3
 from deploy import push
 from deploy.settings import AGENT_REPOSITORY, SPEECH_REPOSITORY
 from deploy.tests import fake_docker
+from deploy.tests.power import Switch
 from emulator import Emulator, credentials
 
 ACCOUNT = "000000000000"
@@ -33,8 +34,9 @@ _POISON = {
 class Stage:
     """One emulated account, empty at first."""
 
-    def __init__(self, emulator: Emulator, folder: Path) -> None:
+    def __init__(self, emulator: Emulator, folder: Path, switch: Switch) -> None:
         self.emulator = emulator
+        self.switch = switch
         self.folder = folder
         self.outputs = folder / "outputs" / "outputs.json"
         self._docker = folder / "docker"
@@ -78,30 +80,43 @@ class Stage:
         assert "Traceback" not in done.stdout
         return done.stdout
 
-    def run_until(self, line: str, said: str, **more: str) -> None:
-        """Run a console script and kill it and its children, as with the power switch, once it has said something."""
-        child = subprocess.Popen(
-            self.command(line),
-            env=self.environment(**more),
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
+    def run_killed(self, line: str, wanted: Callable[[str], bool], **more: str) -> str | None:
+        """Run a console script and kill it and its children, as with the power switch, after a change that is wanted.
+
+        Returns that change, None where it came to its end, with status 0.
+        """
+        with (self.folder / "killed.log").open("w+") as said:
+            child = subprocess.Popen(
+                self.command(line),
+                env=self.environment(**more),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+            self.switch.arm(child.pid, wanted)
+            try:
+                child.wait(_LIMIT)
+            finally:
+                self.switch.disarm()
+                if child.poll() is None:
+                    os.killpg(child.pid, signal.SIGKILL)
+                    child.wait()
+            said.seek(0)
+            told = said.read()
+        print(f"$ {line}\n{told}[{self.switch.killed and f'killed after {self.switch.killed}'}]", flush=True)
+        if self.switch.killed is None:
+            assert child.returncode == 0, f"{line}: status {child.returncode}\n{told}"
+            assert "Traceback" not in told
+        return self.switch.killed
+
+    def kill(self, line: str, after: str, **more: str) -> None:
+        """Run a console script and kill it after one change."""
+        assert self.run_killed(line, lambda change: change == after, **more), (
+            f"{line} never asked for {after!r}: {self.switch.changes[-20:]}"
         )
-        assert child.stdout is not None
-        heard = []
-        try:
-            with child.stdout:
-                for text in child.stdout:
-                    heard.append(text)
-                    if said in text:
-                        return
-        finally:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-        raise AssertionError(f"{line} never said {said!r}:\n{''.join(heard)}")
 
     @contextmanager
     def client(self, service: str) -> Iterator[Any]:
@@ -148,5 +163,6 @@ def raised(folder: Path) -> Iterator[Stage]:
     registry = f"{ACCOUNT}.dkr.ecr.{credentials.REGION}.amazonaws.com"
     local = {f"{registry}/{SPEECH_REPOSITORY}@{speech_image(number)}": _CONTAINER for number in (1, 2)}
     local[f"{registry}/{AGENT_REPOSITORY}@{image(push.agent_recipe()).digest}"] = _AGENT
-    with Emulator(http_port=0, local_images=local, state_directory=folder / "state") as emulator:
-        yield Stage(emulator, folder)
+    switch = Switch()
+    with switch.installed(), Emulator(http_port=0, local_images=local, state_directory=folder / "state") as emulator:
+        yield Stage(emulator, folder, switch)

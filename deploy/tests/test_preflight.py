@@ -111,6 +111,11 @@ def test_access_to_the_model(status: str | None, level: str) -> None:
         ({"startup_timeout": 59}, "60 to 3600"),
         ({"max_instances": 3}, "a measured load"),
         ({"instances": 2, "max_instances": 1, "sessions_per_instance": 1}, "not below"),
+        (
+            {"environment": (("KOKORO_LOG", "1"), ("HF_TOKEN", "x"))},
+            "HF_TOKEN cannot be deployed: expected is no secret",
+        ),
+        ({"environment": (("AWS_SECRET_ACCESS_KEY", "x"),)}, "no secret"),
         ({"account": "1"}, "12 digits"),
         ({"region": "Frankfurt"}, "us-east-1"),
     ],

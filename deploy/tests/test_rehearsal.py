@@ -25,7 +25,12 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
-    folder = tmp_path / "weights"
+    return some_weights(tmp_path)
+
+
+def some_weights(path: Path) -> Path:
+    """A folder of weights that are none."""
+    folder = path / "weights"
     (folder / "voices").mkdir(parents=True)
     (folder / "kokoro-v1_0.pth").write_bytes(b"weights")
     (folder / "voices" / "af_heart.bin").write_bytes(b"voice")
@@ -46,7 +51,7 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "kokoro-v1_0.pth: there already" in stage.run(f"speech-infra weights push {weights}")
 
     # killed in the middle, and run again
-    stage.run_until("speech-infra deploy --yes", "speech-endpoint: creating stack")
+    stage.kill("speech-infra deploy --yes", "CreateStack speech-endpoint")
     said = stage.run("speech-infra deploy --yes")
     assert f"{NAME}: InService" in said
     assert "s of audio" in said
@@ -55,6 +60,7 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
         variant = client.describe_endpoint(EndpointName=NAME)["ProductionVariants"][0]
     assert variant["DeployedImages"][0]["SpecifiedImage"].endswith(stages.speech_image(1))
 
+    stage.kill("agent-infra deploy --yes", "CreateStack agent-runtime")
     said = stage.run("agent-infra deploy --yes")
     assert "READY with" in said
     assert "one turn: " in said
@@ -81,9 +87,10 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "First run" in stage.run("speech-infra purge --yes", expected=1)
     assert {"speech-foundation", "speech-endpoint", "agent-runtime"} == stage.stacks()
 
-    _litter(stage)
+    litter(stage)
+    stage.kill("agent-infra destroy --yes", "DeleteStack agent-runtime")
     stage.run("agent-infra destroy --yes")
-    stage.run_until("speech-infra destroy --yes", "speech-endpoint: destroying")
+    stage.kill("speech-infra destroy --yes", "DeleteStack speech-endpoint")
     said = stage.run("speech-infra destroy --yes")
     assert BUCKET in said
     assert "RUNNING" not in said
@@ -94,7 +101,26 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "speech/kokoro  2 images" in said
     assert f"/aws/sagemaker/Endpoints/{NAME}" in said
     assert "Nothing was deleted" in stage.run("speech-infra purge", expected=2)
-    stage.run_until("speech-infra purge --yes", "deleted bucket")
+
+    # what was kept is taken in by a new stack, where somebody has deleted the old one, or has begun to purge
+    with stage.client("cloudformation") as client:
+        client.delete_stack(StackName="speech-foundation")
+    said = stage.run(f"speech-infra weights push {weights}")
+    assert f"taking in what is there from an earlier time: {BUCKET}, speech/kokoro, speech/agent" in said
+    assert "kokoro-v1_0.pth: there already" in said
+    stage.kill("speech-infra purge --yes", f"DELETE /{BUCKET}")
+    said = stage.run(f"speech-infra weights push {weights}")
+    assert f"{BUCKET} is gone, so that the stack is made anew" in said
+    assert "taking in what is there from an earlier time: speech/kokoro, speech/agent" in said
+    assert "kokoro-v1_0.pth: 7 bytes" in said
+
+    # a deployment finds its images and weights again
+    built = (stage.folder / "images" / "log").read_text().count('"buildx"')
+    assert "weights: s3://" in stage.run("speech-infra deploy --yes")
+    assert (stage.folder / "images" / "log").read_text().count('"buildx"') == built
+    stage.run("speech-infra destroy --yes")
+
+    stage.kill("speech-infra purge --yes", "DeleteRepository speech/kokoro")
     stage.run("speech-infra purge --yes")
     assert "nothing left" in stage.run("speech-infra leftovers")
     assert not stage.stacks()
@@ -104,7 +130,7 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert f"{NAME}: InService" in stage.run("speech-infra deploy --yes")
 
 
-def _litter(stage: Stage) -> None:
+def litter(stage: Stage) -> None:
     """What AWS leaves behind by itself: a log group, and an upload that nobody finished."""
     with stage.client("s3") as client:
         upload = client.create_multipart_upload(Bucket=BUCKET, Key="models/half")

@@ -139,7 +139,11 @@ def test_no_measurement_no_alarm_and_no_scaling(endpoint: Template, plain_endpoi
 
     errors = {"Invocation5XXErrors", "InvocationModelErrors", "MidStreamErrors"}
     assert metrics(plain_endpoint) == errors
-    assert metrics(endpoint) == errors | {"FirstChunkLatency"}
+    assert metrics(endpoint) == errors | {"FirstChunkLatency", "ConcurrentRequestsPerModel"}
+    Assertions.from_json(endpoint).has_resource_properties(
+        "AWS::CloudWatch::Alarm",
+        {"MetricName": "ConcurrentRequestsPerModel", "Threshold": 4, "EvaluationPeriods": 5, "Statistic": "Maximum"},
+    )
     Assertions.from_json(endpoint).has_resource_properties(
         "AWS::CloudWatch::Alarm",
         {"MetricName": "FirstChunkLatency", "ExtendedStatistic": "p95", "Threshold": 300_000},  # microseconds

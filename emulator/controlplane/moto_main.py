@@ -89,11 +89,12 @@ def main() -> None:
     from werkzeug.middleware.proxy_fix import ProxyFix  # noqa: PLC0415
     from werkzeug.serving import make_server  # noqa: PLC0415
 
-    from emulator.controlplane import moto_agents, moto_gaps, moto_stacks  # noqa: PLC0415
+    from emulator.controlplane import moto_agents, moto_gaps, moto_imports, moto_stacks  # noqa: PLC0415
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     moto_gaps.apply()
     moto_stacks.apply()
+    moto_imports.apply()
     moto_agents.apply()
 
     class Handler(MotoRequestHandler):
