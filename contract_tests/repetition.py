@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from contract_tests.report import render
 from contract_tests.verdict import Status, Verdict
 
-__all__ = ["Difference", "differences", "judgement", "shown", "tally"]
+__all__ = ["Difference", "conclusion", "differences", "judgement", "shown", "tally"]
 
 _BAD = frozenset({Status.FAIL, Status.WARN})
 
@@ -66,3 +66,26 @@ def differences(runs: Sequence[Sequence[Verdict]]) -> list[Difference]:
             ranked = sorted(kinds.values(), key=len, reverse=True)
             found.append(Difference(tuple((tuple(numbers), verdicts[numbers[0] - 1]) for numbers in ranked)))
     return found
+
+
+def conclusion(runs: Sequence[Sequence[Verdict]]) -> Iterator[str]:
+    """Yield what all runs together say; at least one run."""
+    found = differences(runs)
+    number = f"{_counted(len(runs), 'run')} of {_counted(len(runs[0]), 'check')}"
+    if not found:
+        yield f"{number}, no difference: {tally(runs[0])}"
+    else:
+        yield f"{number}, not all alike. A verdict that differs says that a check, or the container, is not steady:"
+        for each in found:
+            yield ""
+            yield from each.lines()
+        yield ""
+    unsteady = {each.kinds[0][1].id for each in found}
+    for verdict in runs[0]:
+        if verdict.status is Status.FAIL and verdict.id not in unsteady:
+            why = f"`contract check --only {verdict.id}` says why"
+            yield f"The same each time: FAIL {verdict.id} {verdict.name}; {why}."
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number > 1 else ''}"

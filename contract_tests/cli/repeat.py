@@ -15,9 +15,9 @@ from contract_tests.arguments import count
 from contract_tests.check import Check
 from contract_tests.cli.options import TARGETS, add_judging_options, chosen, unknown
 from contract_tests.exit_status import ExitStatus
-from contract_tests.repetition import differences, judgement, shown, tally
+from contract_tests.repetition import conclusion, differences, judgement, shown, tally
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
-from contract_tests.verdict import Status, Verdict
+from contract_tests.verdict import Verdict
 from contract_tests.workers import ended_by_sigterm
 from emulator.launch import TargetError, running, starting
 from emulator.target import SERVERS, Target, TargetSyntaxError, parse
@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return ExitStatus.NOTHING_TO_JUDGE
     finally:  # an interrupted run has something to say, too
-        status = _conclude(runs, checks, options.json) if runs else ExitStatus.GOOD
+        status = _conclude(runs, options.json) if runs else ExitStatus.GOOD
     return status
 
 
@@ -85,9 +85,10 @@ def _usage_problem(options: argparse.Namespace) -> str | None:
         return f"--json {options.json}: the directory {options.json.absolute().parent} does not exist"
     if options.rest:
         return f"nothing is expected behind --, but there is {options.rest[0]!r}"
-    if not chosen(options.only, options.skip):
+    problem = unknown([*options.only, *options.skip])
+    if problem is None and not chosen(options.only, options.skip):
         return "--only and --skip leave no check"
-    return unknown([*options.only, *options.skip])
+    return problem
 
 
 def _once(
@@ -126,29 +127,12 @@ def _told(runs: Sequence[Sequence[Verdict]], times: int, seconds: float) -> str:
     return "  ".join([line, ", ".join(changed)]).rstrip()
 
 
-def _conclude(runs: Sequence[Sequence[Verdict]], checks: Sequence[Check], report: Path | None) -> int:
+def _conclude(runs: Sequence[Sequence[Verdict]], report: Path | None) -> int:
     """Print what differed, and write it down."""
-    found = differences(runs)
-    number = f"{_counted(len(runs), 'run')} of {_counted(len(checks), 'check')}"
-    print()
-    if found:
-        print(f"{number}, not all alike. A verdict that differs says that a check, or the container, is not steady:")
-        for each in found:
-            print()
-            print("\n".join(each.lines()))
-    else:
-        print(f"{number}, no difference: {tally(runs[0])}")
-    unsteady = {each.kinds[0][1].id for each in found}
-    always = [each for each in runs[0] if each.status is Status.FAIL and each.id not in unsteady]
-    for verdict in always:
-        print(f"The same each time: FAIL {verdict.id} {verdict.name}; `contract check --only {verdict.id}` says why.")
+    print("", *conclusion(runs), sep="\n")
     if report is not None:
         report.write_text(_document(runs), encoding="utf-8")
-    return ExitStatus.FOUND if found else ExitStatus.GOOD
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number > 1 else ''}"
+    return ExitStatus.FOUND if differences(runs) else ExitStatus.GOOD
 
 
 def _document(runs: Sequence[Sequence[Verdict]]) -> str:
