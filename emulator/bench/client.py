@@ -50,10 +50,11 @@ class Client(ABC):
 
 
 class SdkClient(Client):
-    """The unmodified AWS SDK for Python."""
+    """The unmodified AWS SDK for Python. `data_type` is that of its parts: BINARY or UTF8."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, data_type: str = "BINARY") -> None:
         self._url = url
+        self._data_type = data_type
 
     async def open(self) -> None:
         """Connect."""
@@ -72,7 +73,7 @@ class SdkClient(Client):
 
     async def send(self, data: bytes) -> None:
         """Send one message."""
-        part = RequestPayloadPart(bytes_=data, data_type="BINARY")
+        part = RequestPayloadPart(bytes_=data, data_type=self._data_type)
         await self._stream.input_stream.send(RequestStreamEventPayloadPart(value=part))
 
     async def receive(self) -> bytes:

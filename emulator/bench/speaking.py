@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from smithy_core.exceptions import SmithyError
+
 from emulator.bench.client import Client
 
 __all__ = ["RATE", "Heard", "SpeechFailedError", "speak"]
@@ -59,8 +61,8 @@ async def speak(
                     raise SpeechFailedError(f"the speech container answered with an error: {message.get('message')}")
                 elif message.get("type") == "synthesis_complete":
                     missing -= 1
-    except (TimeoutError, TypeError) as error:  # the client's TypeError says what came in the place of a payload
-        raise SpeechFailedError(f"the speech container did not speak to the end: {error or 'silence'}") from error
+    except (TimeoutError, TypeError, SmithyError) as error:  # TypeError: something came in the place of a payload
+        raise SpeechFailedError(f"the speech container did not speak to the end: {str(error) or 'silence'}") from error
     if first is None:
         raise SpeechFailedError("the speech container completed every text without any audio")
     return Heard(first - began, clock() - began, bytes(pcm))

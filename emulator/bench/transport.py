@@ -122,7 +122,7 @@ async def _spoken(target: str, texts: Sequence[str]) -> list[bytes]:
         running(["--target", target, "--endpoint", "bench"], Path(state)) as stack,
         environment_of(stack.environment),
     ):
-        client = SdkClient(stack.environment["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"])
+        client = SdkClient(stack.environment["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"], "UTF8")
         await client.open()
         try:
             return [(await speak(client, [text])).pcm for text in texts]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from aws_sdk_sagemaker_runtime_http2.models import ModelStreamError
 
 from emulator.bench import transport, tts
 from emulator.bench.client import Client
@@ -58,6 +59,7 @@ async def test_the_first_audio_and_all_of_it_is_heard() -> None:
         ([START, b'{"type": "error", "message": "no such voice"}'], "no such voice"),
         ([START, COMPLETE], "without any audio"),
         ([START, TypeError("the stream gave None")], "the stream gave None"),
+        ([START, ModelStreamError("it dropped the connection")], "did not speak to the end: it dropped the connection"),
     ],
 )
 async def test_a_text_that_is_not_spoken_is_an_error(payloads: list[bytes | Exception], error: str) -> None:
