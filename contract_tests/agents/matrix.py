@@ -3,19 +3,29 @@
 Each broken agent has to fail its own check and no other MUST check, and the good one none.
 """
 
+import socket
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+
+import uvicorn
 
 from contract_tests.agents.bench import agent_bench
 from contract_tests.agents.broken import AGENTS, Agent
 from contract_tests.agents.catalogue import AGENT_CHECKS
+from contract_tests.agents.good.surroundings import SURROUNDINGS
 from contract_tests.agents.profile import load_agent_profile
 from contract_tests.agents.runner import judge_agent
 from contract_tests.report import render
 from contract_tests.verdict import Level, Status, Verdict
+from emulator.certificates import Certificates
+from emulator.environment import environment_of
 
 __all__ = ["AgentMatrix", "measure"]
 
@@ -48,21 +58,50 @@ class AgentMatrix:
         width = max(len(agent.name) for agent, _ in self.rows)
         yield f"{'':{width}}  " + " ".join(f"{check.id:>5}" for check in AGENT_CHECKS)
         for agent, verdicts in self.rows:
-            yield f"{agent.name:{width}}  " + " ".join(f"{_CELLS[verdict.status]:>5}" for verdict in verdicts)
+            cells = {verdict.id: _CELLS[verdict.status] for verdict in verdicts}
+            yield f"{agent.name:{width}}  " + " ".join(f"{cells.get(check.id, ''):>5}" for check in AGENT_CHECKS)
         yield f"{len(self.rows)} agents, {len(AGENT_CHECKS)} checks, {self.seconds:.0f} s"
 
 
-def measure(agents: Sequence[Agent] = AGENTS, at_once: int = _AT_ONCE) -> AgentMatrix:
-    """Start the agents, a few at a time, each with all that it needs, and judge them."""
+def measure(agents: Sequence[Agent] = AGENTS, *, own_only: bool = False) -> AgentMatrix:
+    """Serve the agents, a few at a time, each with all that it needs, and judge them.
+
+    ``own_only``: a broken agent is judged by the check alone that has to catch it.
+    """
     began = time.monotonic()
-    with ThreadPoolExecutor(at_once) as pool:
-        verdicts = list(pool.map(_judge, agents))
+    authority = {"SSL_CERT_FILE": str(Certificates.load().bundle)}  # the CRT reads nothing else
+    with environment_of(authority), ThreadPoolExecutor(_AT_ONCE) as pool:
+        verdicts = list(pool.map(partial(_judge, own_only=own_only), agents))
     return AgentMatrix(list(zip(agents, verdicts, strict=True)), time.monotonic() - began)
 
 
-def _judge(agent: Agent) -> list[Verdict]:
-    with agent_bench(agent.app, load_agent_profile(_PROFILE)) as bench:
-        return [judge_agent(check, bench) for check in AGENT_CHECKS]
+def _judge(agent: Agent, *, own_only: bool) -> list[Verdict]:
+    checks = [check for check in AGENT_CHECKS if not own_only or agent.caught_by in {None, check.id}]
+    surroundings: dict[str, str] = {}
+    with _served(agent, surroundings) as url, agent_bench(url, load_agent_profile(_PROFILE)) as bench:
+        surroundings |= {**bench.stage.environment, "SPEECH_ENDPOINT": bench.stage.endpoint}
+        return [judge_agent(check, bench) for check in checks]
+
+
+@contextmanager
+def _served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
+    """Serve an agent on a thread of its own, so that one that blocks its event loop blocks no other."""
+    module, name = agent.app.split(":")
+    config = uvicorn.Config(getattr(import_module(module), name), log_config=None, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def run() -> None:
+            SURROUNDINGS.set(surroundings)  # for all that runs on this thread
+            server.run(sockets=[listener])
+
+        thread = threading.Thread(target=run, name=agent.name, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def main() -> int:

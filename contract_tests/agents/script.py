@@ -11,7 +11,9 @@ SEPARATORS = (
     'First comes a "quoted" word\u2028on a new line. Then caf\u00e9, \U0001f600 and \\ back\u2029slashes follow.\r\n'
     "The end of it\u0085is near. NaN is a number."
 )
-UNFINISHED = "This sentence has no end because the caller leaves in the middle of it and nobody hears the rest of"
+UNFINISHED = (
+    "It begins well. But this sentence has no end because the caller leaves in the middle of it and nobody hears"
+)
 
 CASES: dict[str, tuple[str, ...]] = {
     "decimal": ("It is $3", ".50 now, and it was 98", ".6 before."),
@@ -47,7 +49,7 @@ SCRIPT = Script(
         _turn("tool", "Let me look", tool=ToolUse("look_up", {"word": "weather"})),
         _turn("tool", "It is sunny."),
         _turn("long", "One is said. Two is said. Three is said. Four is said. Five is said. Six is said."),
-        _turn("unfinished", UNFINISHED, tokens_per_second=40.0),
+        _turn("unfinished", UNFINISHED, tokens_per_second=20.0),
         *(_turn(tag, fragments=deltas) for tag, deltas in CASES.items()),
     )
 )

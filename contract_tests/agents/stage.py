@@ -30,6 +30,8 @@ class Stage:
     """An agent with all that it needs. ``url``: its own address; ``environment``: for a client of AgentCore."""
 
     voice: Voice
+    endpoint: str = _ENDPOINT
+    """Name of the endpoint that it speaks for."""
     url: str = ""
     arn: str = ""
     endpoint_url: str = ""

@@ -52,20 +52,27 @@ class GoodRequest(Check):
 async def measure(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
     """Try a good request and keep its pace as ``bench.baseline``; return the answer to judge and its wire log."""
     bench.measured = True
-    answer, log = await _try_both(bench)
-    began, first = time.monotonic(), answer
+    began = time.monotonic()
+    first, answer, log = await _try_both(bench)
     patience = bench.late_seconds * _may_load(first)
+    if bench.baseline is not None and _may_load(first) == 1:
+        # its model came between the TEXT frame and the BINARY one
+        bench.late = f"{first.describe()}, until {time.monotonic() - began:.0f} s later"
+        return (await _try_both(bench))[1:]
     while bench.baseline is None and time.monotonic() - began < patience:
         await asyncio.sleep(_AGAIN_S)  # only the container knows when its model is there
         await _try_both(bench)
         if bench.baseline is not None:
             bench.late = f"{first.describe()}, until {time.monotonic() - began:.0f} s later"
-            return await _try_both(bench)  # the model may have come between a TEXT frame and a BINARY one
+            return (await _try_both(bench))[1:]
     return answer, log
 
 
-async def _try_both(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
-    """Try a good request as a TEXT frame, then as a BINARY one; the one that is answered becomes the baseline."""
+async def _try_both(bench: Bench) -> tuple[Answer, Answer, tuple[str, ...]]:
+    """Try a good request as a TEXT frame, then as a BINARY one; the one that is answered becomes the baseline.
+
+    Returns the answer to the TEXT frame, and the one to judge with its wire log.
+    """
     tries: list[tuple[Answer, tuple[str, ...]]] = []
     bench.baseline = None
     for data_type in ("UTF8", None):
@@ -76,10 +83,10 @@ async def _try_both(bench: Bench) -> tuple[Answer, tuple[str, ...]]:
         tries.append((answer, bench.log(conversation)))
         if answer.complete:
             bench.baseline = Baseline(data_type, answer.seconds, answer.longest_gap, tail)
-            return tries[-1]
+            return tries[0][0], *tries[-1]
         if conversation.session.request_id is None:
             break  # not even opened: another frame type makes no difference
-    return tries[0]  # the BINARY try was only for containers that know nothing else
+    return tries[0][0], *tries[0]  # the BINARY try was only for containers that know nothing else
 
 
 async def _tail(conversation: Conversation) -> float:

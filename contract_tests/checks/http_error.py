@@ -79,7 +79,10 @@ class HttpErrorBefore200(Check):
 
 
 async def _no_such_path(bench: Bench) -> bool:
-    """Tell whether the path is unknown: some WebSocket servers drop every request with a body, wherever it goes."""
+    """Tell whether the path is unknown: some WebSocket servers drop every request with a body, wherever it goes.
+
+    To a plain GET they answer 404, or 426: there is nothing but a WebSocket.
+    """
     if not bench.can(Capability.PING):
         return False
     try:
@@ -87,7 +90,7 @@ async def _no_such_path(bench: Bench) -> bool:
             reply = await http.get(f"{bench.url}{_PATH}", timeout=bench.patience)
     except httpx.HTTPError:
         return False
-    return reply.status_code == httpx.codes.NOT_FOUND
+    return reply.status_code in {httpx.codes.NOT_FOUND, httpx.codes.UPGRADE_REQUIRED}
 
 
 async def _post(bench: Bench, template: RequestTemplate) -> tuple[HttpReply, tuple[str, ...]]:

@@ -102,8 +102,8 @@ AGENTS = (
     _broken(
         "unwatched_open",
         "CT22",
-        "Nobody looks at the task that opens the voice. https://github.com/pipecat-ai/pipecat/pull/4803",
-        "in a task that nobody waits for",
+        "Nobody looks at the task that listens to the voice. https://github.com/pipecat-ai/pipecat/pull/4803",
+        "and nobody looks at it",
     ),
     _broken(
         "left_behind",

@@ -13,10 +13,10 @@ class BlockedPing(Standin):
     """Turn during which nothing else happens."""
 
     async def spoken(self, speech: Speech, sentence: str) -> AsyncGenerator[Event]:
-        """Yield the audio of a sentence, with something slow in between."""
+        """Yield the audio of a sentence, with something slow behind some of them."""
         async for event in super().spoken(speech, sentence):
             yield event
-        if self.count < 20:
+        if sentence.startswith("Good"):
             time.sleep(_BLOCKED_S)  # noqa: ASYNC251 - the fault
 
 

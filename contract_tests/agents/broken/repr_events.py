@@ -2,16 +2,23 @@
 
 import json
 import uuid
+from collections.abc import AsyncGenerator
 
 from contract_tests.agents.good.standin import Event, Standin, agent_app
 
 
 class ReprEvents(Standin):
-    """Turn that yields what it has at hand, and writes what is no JSON as bedrock-agentcore does."""
+    """Turn that yields an event of a framework beside its own."""
+
+    async def events(self, prompt: str) -> AsyncGenerator[Event]:
+        """Yield what a framework says at the beginning of a cycle, then what happens."""
+        yield {"type": "text", "event_loop_cycle_id": uuid.uuid4()}
+        async for event in super().events(prompt):
+            yield event
 
     def frame(self, event: Event) -> bytes:
-        """Return an event of a framework: it carries an object that identifies its cycle."""
-        raw = {**self.numbered(event), "event_loop_cycle_id": uuid.uuid4()}
+        """Write what is no JSON as bedrock-agentcore does."""
+        raw = self.numbered(event)
         try:
             text = json.dumps(raw)
         except TypeError:

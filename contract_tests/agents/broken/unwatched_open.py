@@ -1,4 +1,4 @@
-"""Fault: nobody looks at the task that opens the voice. Seen in https://github.com/pipecat-ai/pipecat/pull/4803."""
+"""Fault: nobody looks at the task that listens to the voice. Seen in https://github.com/pipecat-ai/pipecat/pull/4803."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -55,6 +55,11 @@ async def frames(payload):
         async for event in events:
             yield frame(event)""",
 )
+_UNBOUNDED = "Nothing bounds the wait for the voice."
+_UNWATCHED = (
+    "The task that listens to the voice has ended with its error, and nobody looks at it: the stream waits for a queue "
+    "that nothing fills any more."
+)
 _FAILURES: tuple[tuple[Part, str, str], ...] = (
     (
         Part("leave"),
@@ -83,7 +88,7 @@ class LifeCycle(AgentCheck):
         "The voice will fail one day. A turn that breaks off and looks complete, or never ends, is worse than an "
         "error; and one that is left behind goes on to cost a model and a voice, for nobody."
     )
-    facts = ("agent.ping", "agent.hang-up", "agent.idle-limit")
+    facts = ("agent.ping", "agent.idle-limit")
 
     def run(self, bench: AgentBench) -> Outcome:
         """Take the turns in order, to the first that goes wrong."""
@@ -104,12 +109,21 @@ class LifeCycle(AgentCheck):
     def _healthy(self, bench: AgentBench) -> Finding:
         """Take a good turn; meanwhile, and when it is over, ask /ping."""
         pings: list[AgentPing] = []
+        streams, over = threading.Event(), threading.Event()
 
-        def ask(turn: Turn) -> None:
-            if not pings and turn.events:
+        def ask() -> None:
+            streams.wait()
+            while not over.wait(_POLL_S):
                 pings.append(bench.ping())
 
-        turn = bench.take("hello", Part(seconds=_SPEAKS_S), seen=ask)
+        asking = threading.Thread(target=ask, name="ping", daemon=True)
+        asking.start()
+        try:
+            turn = bench.take("hello", Part(seconds=_SPEAKS_S), seen=lambda _: streams.set())
+        finally:
+            over.set()
+            streams.set()
+            asking.join()
         sessions = len(bench.voice.sessions)
         if not turn.done:
             return failed(sent=turn.prompt, expected="a turn that goes well", observed=turn.describe())
@@ -121,16 +135,17 @@ class LifeCycle(AgentCheck):
                 causes=("A session is opened for each sentence: each one waits for a connection, and for its model.",),
                 fix=Fix("Open the session when the turn begins, and speak all of its sentences through it."),
             )
-        return _judge_pings(bench, pings[0] if pings else bench.ping())
+        bad = next((each for each in pings if each.status is None), None)
+        return _judge_pings(bench, bad or (pings[0] if pings else bench.ping()))
 
     def _failure(self, bench: AgentBench, part: Part, what: str, cause: str) -> tuple[Finding | None, Finding]:
         turn = bench.take("hello", part)
         closing = judge_end(turn)
         told = _told_after(turn)
         if told is None or told > _WITHIN_S:
-            causes = [cause, "Nothing bounds the wait for the voice."]
+            causes = [cause, _UNBOUNDED]
             if turn.broken or told is not None:
-                causes.reverse()
+                causes = [_UNWATCHED if part.kind != "mute" else cause, _UNBOUNDED]
             elif turn.done:
                 causes.append("The error is logged, and the turn ends as if it had been spoken.")
             return failed(

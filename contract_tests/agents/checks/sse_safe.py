@@ -86,7 +86,9 @@ class SseSafe(AgentCheck):
         """Take both turns; the body travels in pieces of 701 bytes."""
         bench.measure()
         turn = bench.take("separators", _SLOW)
-        finding = _judge_frames(bench, turn) or _judge_order(bench, turn) or _judge_audio(bench, turn)
+        finding = (
+            _judge_frames(bench, turn) or _failed(bench, turn) or _judge_order(bench, turn) or _judge_audio(bench, turn)
+        )
         closing = judge_end(turn)
         if finding is None and closing.status is not Status.FAIL:
             log = bench.log()
@@ -145,6 +147,17 @@ def _judge_frames(bench: AgentBench, turn: Turn) -> Finding | None:
                 fix=_FRAME,
             )
     return None
+
+
+def _failed(bench: AgentBench, turn: Turn) -> Finding | None:
+    if not turn.failed:
+        return None
+    return failed(
+        sent=bench.profile.render(turn.prompt).decode(),
+        expected="a turn that goes well: its events cannot be judged otherwise",
+        observed=turn.describe(),
+        causes=("The agent fails on a plain turn; its own output says why.",),
+    )
 
 
 def _judge_order(bench: AgentBench, turn: Turn) -> Finding | None:

@@ -8,14 +8,21 @@ from typing import Any
 
 import boto3
 
+from contract_tests.agents.good.surroundings import setting
+
 __all__ = ["deltas", "raw_events"]
 
 _MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
 
 @cache
-def _bedrock() -> Any:
-    return boto3.client("bedrock-runtime")
+def _bedrock(url: str) -> Any:
+    session = boto3.session.Session(
+        aws_access_key_id=setting("AWS_ACCESS_KEY_ID"),
+        aws_secret_access_key=setting("AWS_SECRET_ACCESS_KEY"),
+        region_name=setting("AWS_REGION"),
+    )
+    return session.client("bedrock-runtime", endpoint_url=url, verify=setting("AWS_CA_BUNDLE"))
 
 
 async def deltas(prompt: str) -> AsyncIterator[str | None]:
@@ -30,6 +37,7 @@ async def raw_events(prompt: str) -> AsyncIterator[dict[str, Any] | None]:
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[dict[str, Any] | BaseException | str | None] = asyncio.Queue()
     left = threading.Event()
+    bedrock = _bedrock(setting("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"))
 
     def put(item: dict[str, Any] | BaseException | str | None) -> None:
         if not left.is_set():
@@ -37,7 +45,7 @@ async def raw_events(prompt: str) -> AsyncIterator[dict[str, Any] | None]:
 
     def read() -> None:
         try:
-            _read(prompt, put, left)
+            _read(bedrock, prompt, put, left)
             put("over")
         except Exception as error:  # noqa: BLE001 - it is raised where it is read
             put(error)
@@ -52,11 +60,11 @@ async def raw_events(prompt: str) -> AsyncIterator[dict[str, Any] | None]:
         left.set()
 
 
-def _read(prompt: str, put: Any, left: threading.Event) -> None:
+def _read(bedrock: Any, prompt: str, put: Any, left: threading.Event) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": prompt}]}]
     while True:
         text, tool = "", None
-        for event in _bedrock().converse_stream(modelId=_MODEL, messages=messages)["stream"]:
+        for event in bedrock.converse_stream(modelId=_MODEL, messages=messages)["stream"]:
             if left.is_set():
                 return
             put(event)

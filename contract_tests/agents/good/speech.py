@@ -2,11 +2,11 @@
 
 import json
 import math
-import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from contract_tests.agents.good.surroundings import setting
 from contract_tests.client import Client, Part, Session
 
 __all__ = ["Speech", "SpeechError"]
@@ -30,8 +30,8 @@ class Speech:
     @asynccontextmanager
     async def opened(cls) -> AsyncIterator["Speech"]:
         """Open a session to the endpoint that speaks; it is closed afterwards."""
-        async with Client.connect(os.environ["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"]) as client:
-            session = await client.open(os.environ["SPEECH_ENDPOINT"])
+        async with Client.connect(setting("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2")) as client:
+            session = await client.open(setting("SPEECH_ENDPOINT"))
             try:
                 yield cls(session)
             finally:

@@ -25,7 +25,8 @@ def test_a_line_ends_in_three_ways(end: bytes) -> None:
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=60))
 def test_blocks_end_anywhere(sizes: list[int]) -> None:
     body = b"".join(f"data: {json.dumps({'text': TEXT, 'n': n}, ensure_ascii=False)}\n\n".encode() for n in range(3))
-    blocks, at = [], 0
+    blocks: list[tuple[float, bytes]] = []
+    at = 0
     while at < len(body):
         size = sizes[len(blocks) % len(sizes)]
         blocks.append((float(len(blocks)), body[at : at + size]))
