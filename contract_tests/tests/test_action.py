@@ -86,16 +86,15 @@ def test_the_steps_run_and_end_with_the_documented_status(
 
 
 def test_uv_is_installed_where_there_is_none(tmp_path: Path) -> None:
-    """Only the shell is run: with stand-ins for `python3 -m venv` and pip, which fetch from outside."""
+    """With stand-ins for what would fetch from outside: `python3 -m venv` and the pip in it."""
     (step,) = (each for each in read(ACTION / "action.yml")["runs"]["steps"] if each["name"] == "Install uv")
     tools = tmp_path / "tools"
     tools.mkdir()
-    python = tools / "python3"
-    python.write_text('#!/bin/bash\nmkdir -p "$3/bin"; printf "#!/bin/bash\\necho \\"$@\\" >>log\\n" >"$3/bin/pip"; '
-                      'chmod +x "$3/bin/pip"\n', "utf-8")  # fmt: skip
-    python.chmod(0o755)
-    for name in ("bash", "mkdir", "chmod"):
+    for name in ("bash", "mkdir", "cp"):
         (tools / name).symlink_to(f"/bin/{name}")
+    for name, script in (("python3", f'mkdir -p "$3/bin" && cp {tools}/pip "$3/bin/pip"'), ("pip", 'echo "$*" >log')):
+        (tools / name).write_text(f"#!/bin/bash\n{script}\n", "utf-8")
+        (tools / name).chmod(0o755)
     subprocess.run(
         ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
         cwd=tmp_path,
@@ -103,4 +102,5 @@ def test_uv_is_installed_where_there_is_none(tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
+    assert (tmp_path / "log").read_text("utf-8") == "install --quiet --disable-pip-version-check uv\n"
     assert (tmp_path / "path").read_text("utf-8").strip() == f"{tmp_path}/contract-uv/bin"
