@@ -1,1 +1,1 @@
-"""Measurements of the container: `python -m container.kokoro.bench tts|throughput|ping|leaks`."""
+"""Measurements of the container: `python -m container.kokoro.bench --help`."""

@@ -1,94 +1,135 @@
-"""`python -m container.kokoro.bench tts|throughput|ping|leaks`: measure on this machine, print tables, write JSON."""
+"""`python -m container.kokoro.bench COMMAND`: measure on this machine, or derive from results; tables, JSON, SVG."""
 
 import argparse
 import asyncio
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from container.kokoro.bench import leaks, ping, report, throughput, tts
-from container.kokoro.bench.report import Table
+from container.kokoro.bench import (
+    capacity,
+    cost,
+    drift,
+    latency,
+    leaks,
+    maximum,
+    panel,
+    ping,
+    quality,
+    report,
+    saved,
+    scalability,
+    scaleout,
+    throughput,
+    tts,
+    validate,
+)
+from container.kokoro.bench.progress import Progress
+from container.kokoro.bench.result import Derivation, Measurement, Result
 from container.kokoro.engine import ENGINES
+
+MEASURED: Mapping[str, Measurement] = {
+    "tts": tts,
+    "latency": latency,
+    "throughput": throughput,
+    "scalability": scalability,
+    "maximum": maximum,
+    "validate": validate,
+    "scaleout": scaleout,
+    "ping": ping,
+    "leaks": leaks,
+    "quality": quality,
+}
+DERIVED: Mapping[str, Derivation] = {"drift": drift, "cost": cost, "plan": capacity, "panel": panel}
+_NO_CONDITION = ("command", "json", "plot", "dry_run", "engine")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     result = argparse.ArgumentParser(prog="python -m container.kokoro.bench", description=__doc__)
+    out = argparse.ArgumentParser(add_help=False)
+    out.add_argument("--json", type=Path, metavar="FILE", help="write the result, raw figures and conditions")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--engine", choices=ENGINES, default="onnx", help="%(default)s")
-    common.add_argument("--json", type=Path, metavar="FILE", help="write results, raw figures and conditions")
+    common.add_argument("--plot", type=Path, metavar="FILE", help="write a chart (SVG)")
     common.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    commands = result.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("tts", parents=[common], help=tts.__doc__)
-    command.add_argument("--runs", type=int, default=7, help="%(default)s")
-    command = commands.add_parser("throughput", parents=[common], help=throughput.__doc__)
-    command.add_argument("--seconds", type=float, default=60, help="for each number of sessions (%(default)s)")
-    command.add_argument(
-        "--sessions", type=int, nargs="+", default=list(throughput.SESSIONS), metavar="N", help="%(default)s"
-    )
-    command = commands.add_parser("ping", parents=[common], help=ping.__doc__)
-    command.add_argument("--seconds", type=float, default=30, help="%(default)s")
-    command = commands.add_parser("leaks", parents=[common], help=leaks.__doc__)
-    command.add_argument("--sentences", type=int, default=1000, help="%(default)s")
-    command.add_argument("--disconnects", type=int, default=200, help="%(default)s")
+    commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, measurement in MEASURED.items():
+        measurement.arguments(commands.add_parser(name, parents=[common, out], help=_help(measurement.__doc__)))
+    for name, derivation in DERIVED.items():
+        derivation.arguments(commands.add_parser(name, parents=[out], help=_help(derivation.__doc__)))
+    draw = commands.add_parser("plot", help="draw a result as SVG")
+    draw.add_argument("result", type=Path, help="written with --json")
+    draw.add_argument("picture", type=Path, help="the file to write")
     return result
 
 
-def _plan(options: argparse.Namespace) -> str:
-    match options.command:
-        case "tts":
-            return tts.plan(options.runs)
-        case "throughput":
-            return throughput.plan(options.seconds, options.sessions)
-        case "ping":
-            return ping.plan(options.seconds)
-        case _:
-            return leaks.plan(options.sentences, options.disconnects)
-
-
-async def _measure(options: argparse.Namespace) -> tuple[Table, dict[str, Any]]:
-    match options.command:
-        case "tts":
-            return await tts.measure(options.engine, options.runs)
-        case "throughput":
-            return await throughput.measure(options.engine, options.seconds, options.sessions)
-        case "ping":
-            return await ping.measure(options.engine, options.seconds)
-        case _:
-            return await leaks.measure(options.engine, options.sentences, options.disconnects)
+def _help(text: str | None) -> str:
+    return (text or "").splitlines()[0].replace("%", "%%")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print. Exit code 0, or 1 when a server did not start or refused a text."""
+    """Measure or derive, and print.
+
+    Exit code 0; 1 when something failed, or is not as it has to be; 130 when stopped.
+    """
     options = parser().parse_args(arguments)
-    chosen = {name: value for name, value in vars(options).items() if name not in ("json", "dry_run", "engine")}
-    conditions = report.conditions(options.engine, **chosen)
-    print(report.headline(conditions))
-    if options.dry_run:
-        print(f"would: {_plan(options)}")
-        return 0
     try:
-        table, raw = asyncio.run(_measure(options))
-    except (RuntimeError, OSError) as error:
+        if options.command in MEASURED:
+            return _measure(options)
+        if options.command == "plot":
+            return _draw(options)
+        result = DERIVED[options.command].derive(options)
+        return _tell(options, {}, result)
+    except (RuntimeError, OSError, ValueError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing was measured to the end\n")
         return 130
+
+
+def _measure(options: argparse.Namespace) -> int:
+    measurement = MEASURED[options.command]
+    chosen = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in vars(options).items()
+        if name not in _NO_CONDITION
+    }
+    conditions = report.conditions(options.engine, **chosen)
+    print(report.headline(conditions), flush=True)
+    if options.dry_run:
+        print(f"would: {measurement.plan(options)}")
+        return 0
+    progress = Progress()
+    try:
+        result = asyncio.run(measurement.measure(options, progress))
+    finally:
+        progress.end()
     if not report.has_gpu():
-        table.rows.append(("a GPU (none here)", *(None for _ in table.columns[1:])))
-    print(f"\n{table.text()}")
+        result.table.rows.append(("a GPU (none here)", *(None for _ in result.table.columns[1:])))
+    if options.plot:
+        if result.chart is None:
+            raise ValueError(f"{options.command} has no chart; leave --plot out")
+        options.plot.write_text(result.chart.svg(), encoding="utf-8")
+    return _tell(options, conditions, result)
+
+
+def _tell(options: argparse.Namespace, conditions: dict[str, Any], result: Result) -> int:
+    print(f"\n{result.table.text()}")
     if options.json:
-        result = {
-            "conditions": conditions,
-            "columns": table.columns,
-            "rows": table.rows,
-            "notes": table.notes,
-            "raw": raw,
-        }
-        options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
+        saved.write(options.json, options.command, conditions, result)
+    if result.failed:
+        sys.stderr.write(f"failed: {result.failed}\n")
+    return 1 if result.failed else 0
+
+
+def _draw(options: argparse.Namespace) -> int:
+    chart = saved.Saved.read(options.result).chart
+    if chart is None:
+        raise ValueError(f"{options.result} has nothing to draw")
+    options.picture.write_text(chart.svg(), encoding="utf-8")
     return 0
 
 

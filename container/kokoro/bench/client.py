@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import socket
+import struct
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -30,25 +32,28 @@ class Heard:
     total_s: float
     audio_s: float
     dry_s: float
+    pcm: bytes = field(default=b"", repr=False)
+    """The audio itself, where it was asked for."""
 
 
 @asynccontextmanager
-async def session(port: int) -> AsyncGenerator[ClientConnection]:
-    """Open a session."""
-    url = f"ws://127.0.0.1:{port}{WEBSOCKET_PATH}"
-    async with connect(url, compression=None, max_size=None, ping_interval=None) as socket:
-        yield socket
+async def session(address: str) -> AsyncGenerator[ClientConnection]:
+    """Open a session at HOST:PORT."""
+    url = f"ws://{address}{WEBSOCKET_PATH}"
+    async with connect(url, compression=None, max_size=None, ping_interval=None) as connection:
+        yield connection
 
 
-async def speak(socket: ClientConnection, text: str, voice: str = "af_heart") -> Heard:
+async def speak(connection: ClientConnection, text: str, voice: str = "af_heart", *, keep: bool = False) -> Heard:
     """Send one text and hear it to its end. Raises RuntimeError when it is refused."""
     begun = time.monotonic()
-    await socket.send(json.dumps({"text": text, "voice": voice, "request_id": "bench"}))
+    await connection.send(json.dumps({"text": text, "voice": voice, "request_id": "bench"}))
     first = played_until = 0.0
     dry = audio = 0.0
+    kept: list[bytes] = []
     async with asyncio.timeout(TIMEOUT_S):
         while True:
-            frame = await socket.recv()
+            frame = await connection.recv()
             now = time.monotonic()
             if isinstance(frame, bytes):
                 if not first:
@@ -56,9 +61,19 @@ async def speak(socket: ClientConnection, text: str, voice: str = "af_heart") ->
                 dry += max(0.0, now - played_until)
                 played_until = max(played_until, now) + len(frame) / BYTES_A_SECOND
                 audio += len(frame) / BYTES_A_SECOND
+                if keep:
+                    kept.append(frame)
                 continue
             message = json.loads(frame)
             if message["type"] == "synthesis_complete":
-                return Heard(first - begun, now - begun, audio, dry)
+                return Heard(first - begun, now - begun, audio, dry, b"".join(kept))
             if message["type"] == "error":
                 raise RuntimeError(f"{message.get('code')}: {message['message']}")
+
+
+def reset(transport: asyncio.BaseTransport) -> None:
+    """Break a connection off with a reset, as a client does that crashes."""
+    raw = transport.get_extra_info("socket")
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101
+    transport.abort()

@@ -1,69 +1,150 @@
-"""Memory and slots over many sentences of many lengths and over rude disconnects: it has to stay flat."""
+"""Memory, slots and speed over many sentences and after clients that behave badly: all has to stay flat."""
 
+import argparse
+import asyncio
 import json
 import random
-import socket as sockets
-import struct
-from typing import Any
+import time
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from container.kokoro.bench import client
-from container.kokoro.bench.report import Table
-from container.kokoro.bench.servers import OURS, running
+from container.kokoro.bench import client, servers
+from container.kokoro.bench.plot import Chart
+from container.kokoro.bench.progress import Progress
+from container.kokoro.bench.report import Table, median
+from container.kokoro.bench.result import Result
+from container.kokoro.bench.servers import OURS, Kind, Running
 
 STEPS = 5
+PATIENCE_S = 10.0
+TIGHT = Kind(OURS.name, environment={"KOKORO_MAX_SESSIONS": "4", "KOKORO_MAX_WAITING": "4"})
+"""Few slots: whoever leaks one is caught at once."""
+MALFORMED = (
+    b"",
+    b"\xff",
+    b"[]",
+    b"not json",
+    b'{"text": 5}',
+    b'{"text": "x", "voice": []}',
+    b'{"text": "x", "speed": 0}',
+)
 _SENTENCE = "one river ran under seven bridges while quiet people walked along its old stones and talked of rain"
 _WORDS = _SENTENCE.split()
 
 
-def plan(sentences: int, disconnects: int) -> str:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("--sentences", type=int, default=1000, help="%(default)s")
+    parser.add_argument("--disconnects", type=int, default=200, help="rude ones, in mid-sentence (%(default)s)")
+    parser.add_argument("--malformed", type=int, default=100, help="HTTP bodies (%(default)s)")
+    parser.add_argument("--aborted", type=int, default=100, help="HTTP streams (%(default)s)")
+    parser.add_argument("--url", help="a server that runs already, in place of one of its own")
+
+
+def plan(options: argparse.Namespace) -> str:
     """Say what would be done."""
-    return f"one server; {sentences} sentences of 1 to 18 words in {STEPS} steps, then {disconnects} rude disconnects"
+    return (
+        f"one server of four slots; {options.sentences} sentences of 1 to {len(_WORDS)} words in {STEPS} steps, then "
+        f"{options.disconnects} rude disconnects, {options.malformed} malformed bodies, "
+        f"{options.aborted} aborted streams"
+    )
 
 
-async def measure(engine: str, sentences: int, disconnects: int) -> tuple[Table, dict[str, Any]]:
-    """Return the table and the raw figures."""
+async def measure(options: argparse.Namespace, progress: Progress) -> Result:
+    """Return the table and the raw figures. It has failed when a slot is not free in the end."""
     table = Table(
-        f"Memory of the server over {sentences} sentences and {disconnects} rude disconnects",
-        ("after", "resident MB", "sessions", "waiting", "in flight"),
+        f"Memory and slots of the server over {options.sentences} sentences and clients that behave badly",
+        ("after", "resident MB", "sessions", "waiting", "in flight", "first audio p50 ms"),
     )
     chance = random.Random(5)  # noqa: S311  # the same lengths every time
-    async with running(OURS, engine) as server, httpx.AsyncClient(base_url=server.url, timeout=60) as http:
+    progress.begin(STEPS + 4)
+    async with (
+        servers.target(TIGHT, options.engine, options.url) as server,
+        httpx.AsyncClient(base_url=server.url, timeout=60) as http,
+    ):
 
-        async def row(after: str) -> None:
-            table.rows.append((after, server.resident_mb, *(await _slots(http))))
+        async def row(after: str, first: list[float]) -> None:
+            await _settled(http)
+            table.rows.append((after, *(await _state(http)), median(first) * 1000))
 
-        await row("start")
+        await row("start", [await _probe(server)])
         for step in range(STEPS):
-            async with client.session(server.port) as socket:
-                for _ in range(sentences // STEPS):
-                    await client.speak(socket, " ".join(_WORDS[: chance.randint(1, len(_WORDS))]).capitalize() + ".")
-            await row(f"{(step + 1) * (sentences // STEPS)} sentences")
-        for number in range(disconnects):
-            async with client.session(server.port) as socket:
-                await socket.send(json.dumps({"text": client.TEXT}))
-                if number % 2:
-                    await socket.recv()
-                raw = socket.transport.get_extra_info("socket")
-                raw.setsockopt(sockets.SOL_SOCKET, sockets.SO_LINGER, struct.pack("ii", 1, 0))
-                socket.transport.abort()
-        async with client.session(server.port) as socket:
-            await client.speak(socket, "The server still speaks.")
-        await row(f"{disconnects} disconnects")
-    growth = [a[1] - b[1] for a, b in zip(table.rows[-1:], table.rows[2:3], strict=True)]  # type: ignore[operator]
-    table.notes.append(f"Growth after the first step: {growth[0]:.0f} MB.")
-    return table, {"rows": [list(row) for row in table.rows]}
+            progress.step("sentences")
+            first: list[float] = []
+            async with client.session(server.address) as socket:
+                for _ in range(options.sentences // STEPS):
+                    words = " ".join(_WORDS[: chance.randint(1, len(_WORDS))]).capitalize() + "."
+                    first.append((await client.speak(socket, words)).first_s)
+            await row(f"{(step + 1) * (options.sentences // STEPS)} sentences", first)
+        for what, number, misbehave in (
+            ("rude disconnects", options.disconnects, _disconnect),
+            ("malformed bodies", options.malformed, _malformed),
+            ("aborted streams", options.aborted, _abort),
+        ):
+            progress.step(what)
+            for turn in range(number):
+                await misbehave(server, http, turn)
+            await _settled(http)
+            # as many at once as there are slots
+            answers = await asyncio.gather(*(_probe(server) for _ in range(4)))
+            await row(f"{number} {what}", answers)
+    memory = [float(str(line[1])) for line in table.rows]
+    table.notes.append(f"Growth after the first step: {memory[-1] - memory[1]:.0f} MB (most {max(memory):.0f} MB).")
+    busy = [f"{line[0]}: {line[2:5]}" for line in table.rows if any(line[2:5])]
+    chart = Chart("Memory", "step", "MB", {"resident": [(float(n), m) for n, m in enumerate(memory)]})
+    failed = f"slots are not free after {'; '.join(busy)} (sessions, waiting, in flight)" if busy else None
+    return Result(table, {"rows": [list(line) for line in table.rows]}, chart, failed)
 
 
-async def _slots(http: httpx.AsyncClient) -> tuple[int, int, int]:
-    """Return open sessions, waiting sentences and requests in flight, from /metrics."""
+async def _probe(server: Running) -> float:
+    async with client.session(server.address) as socket:
+        return (await client.speak(socket, "The server still speaks.")).first_s
+
+
+async def _disconnect(server: Running, http: httpx.AsyncClient, turn: int) -> None:
+    del http
+    async with client.session(server.address) as socket:
+        await socket.send(json.dumps({"text": client.TEXT}))
+        if turn % 2:
+            await socket.recv()
+        client.reset(socket.transport)
+
+
+async def _malformed(server: Running, http: httpx.AsyncClient, turn: int) -> None:
+    del server
+    body = MALFORMED[turn % len(MALFORMED)]
+    answer = await http.post("/invocations", content=body)
+    if answer.status_code != httpx.codes.BAD_REQUEST:
+        raise RuntimeError(f"the body {body!r} is answered with {answer.status_code}, expected 400")
+
+
+async def _abort(server: Running, http: httpx.AsyncClient, turn: int) -> None:
+    del http
+    body = json.dumps({"text": client.TEXT}).encode()
+    host, port = server.address.rsplit(":", 1)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    if turn % 2:
+        await reader.readuntil(b"\r\n\r\n")  # the answer has begun
+    client.reset(writer.transport)
+
+
+async def _settled(http: httpx.AsyncClient) -> None:
+    """Give the server a moment to notice that connections are gone."""
+    end = time.monotonic() + PATIENCE_S
+    while any((await _state(http))[1:]) and time.monotonic() < end:  # noqa: ASYNC110  # the server is another process
+        await asyncio.sleep(0.05)
+
+
+async def _state(http: httpx.AsyncClient) -> tuple[float, int, int, int]:
+    """Return resident MB, open sessions, waiting sentences and requests in flight, from /metrics."""
     families = text_string_to_metric_families((await http.get("/metrics")).text)
-    values = {"kokoro_sessions": 0.0, "kokoro_waiting": 0.0, "kokoro_requests_in_flight": 0.0}
+    names = ("process_resident_memory_bytes", "kokoro_sessions", "kokoro_waiting", "kokoro_requests_in_flight")
+    values = dict.fromkeys(names, 0.0)
     for family in families:
         for sample in family.samples:
             if sample.name in values:
                 values[sample.name] += sample.value
-    sessions, waiting, flying = map(int, values.values())
-    return sessions, waiting, flying
+    memory, sessions, waiting, flying = values.values()
+    return round(memory / 1e6, 1), int(sessions), int(waiting), int(flying)

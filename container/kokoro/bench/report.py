@@ -87,6 +87,7 @@ def conditions(engine: str, **options: object) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": versions,
         "engine": engine,
+        "code": _code(),
         "threads": threads(),
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("KOKORO_")},
         **options,
@@ -98,6 +99,14 @@ def conditions(engine: str, **options: object) -> dict[str, Any]:
         "load_average": os.getloadavg()[0],
         "time": time.strftime("%FT%TZ", time.gmtime()),
     }
+
+
+def _code() -> str:
+    """Return a fingerprint of the container's code, without its tests and benchmarks."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _processor() -> str:

@@ -1,59 +1,103 @@
-"""Audio-hours per hour with 1, 2, 4, 8 sessions that always ask for more, beside a naive server on the same weights."""
+"""Audio-hours per hour with 1, 2, 4, 8 sessions that always ask for more, beside two peers on the same weights."""
 
-import asyncio
-import time
-from collections.abc import Sequence
+import argparse
+from contextlib import ExitStack
 from typing import Any
 
-from container.kokoro.bench import client
-from container.kokoro.bench.report import Table, median, percentile
-from container.kokoro.bench.servers import NAIVE, OURS, running
+from container.kokoro.bench import client, load, package, servers
+from container.kokoro.bench.load import Rung
+from container.kokoro.bench.plot import Chart
+from container.kokoro.bench.progress import Progress
+from container.kokoro.bench.report import Table, percentile
+from container.kokoro.bench.result import Result
+from container.kokoro.bench.servers import NAIVE, OURS, Kind
 
-KINDS = (NAIVE, OURS)
 SESSIONS = (1, 2, 4, 8)
+PEERS = ("kokoro-onnx", "naive")
 
 
-def plan(seconds: float, sessions: Sequence[int]) -> str:
-    """Say what would be done."""
-    return f"for each of {len(KINDS)} servers: {', '.join(map(str, sessions))} sessions, at least {seconds:g} s each"
-
-
-async def measure(engine: str, seconds: float, numbers: Sequence[int]) -> tuple[Table, dict[str, Any]]:
-    """Return the table and the raw figures."""
-    table = Table(
-        f"Throughput: sessions that ask for {len(client.TEXT)} characters after the other, at least {seconds:g} s each",
-        ("server", "sessions", "audio-hours per hour", "times the naive", "first audio p50 ms", "p95 ms"),
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("--seconds", type=float, default=60, help="for each number of sessions (%(default)s)")
+    parser.add_argument("--sessions", type=int, nargs="+", default=list(SESSIONS), metavar="N", help="%(default)s")
+    parser.add_argument(
+        "--peers", nargs="*", default=list(PEERS), choices=PEERS, help="measured beside this container (%(default)s)"
     )
-    base: dict[int, float] = {}
-    raw: list[dict[str, Any]] = []
-    for kind in KINDS:
-        async with running(kind, engine) as server:
-            async with client.session(server.port) as socket:
-                await client.speak(socket, client.TEXT)  # warm-up
-            for sessions in numbers:
-                rate, first = await _load(server.port, sessions, seconds)
-                base.setdefault(sessions, rate)
-                table.rows.append((
-                    kind.name, sessions, rate, rate / base[sessions],
-                    median(first) * 1000, percentile(first, 0.95) * 1000,
-                ))  # fmt: skip
-                raw.append({"server": kind.name, "sessions": sessions, "rate": rate, "first_s": first})
-    return table, {"runs": raw}
 
 
-async def _load(port: int, sessions: int, seconds: float) -> tuple[float, list[float]]:
-    """Return audio seconds per second over the time in which all sessions were busy, and the times to first audio."""
-    begun = time.monotonic()
-    first: list[float] = []
-    audio = 0.0
+def plan(options: argparse.Namespace) -> str:
+    """Say what would be done."""
+    names = [*options.peers, OURS.name]
+    built = f"build an environment with kokoro-onnx {package.VERSION}; " if "kokoro-onnx" in options.peers else ""
+    loads = ", ".join(map(str, options.sessions))
+    return f"{built}for each of {', '.join(names)}: {loads} sessions, at least {options.seconds:g} s each"
 
-    async def one() -> None:
-        nonlocal audio
-        async with client.session(port) as socket:
-            while time.monotonic() - begun < seconds:
-                heard = await client.speak(socket, client.TEXT)
-                first.append(heard.first_s)
-                audio += heard.audio_s
 
-    await asyncio.gather(*(one() for _ in range(sessions)))
-    return audio / (time.monotonic() - begun), first
+async def measure(options: argparse.Namespace, progress: Progress) -> Result:
+    """Return the table and the raw figures. Numbers of sessions are interleaved over the servers."""
+    found: dict[tuple[str, int], Rung] = {}
+    with ExitStack() as stack:
+        kinds = _kinds(options, stack)
+        progress.begin(len(kinds) * len(options.sessions))
+        for kind in kinds:
+            async with servers.running(kind, options.engine) as server:
+                async with client.session(server.address) as socket:
+                    await client.speak(socket, client.TEXT)  # warm-up
+                for sessions in options.sessions:
+                    progress.step(f"{kind.name}, {sessions} sessions")
+                    found[kind.name, sessions] = await load.closed(
+                        server.address, sessions, options.seconds, (client.TEXT,)
+                    )
+    peers = [kind.name for kind in kinds if kind is not OURS]
+    return Result(_table(options, found, peers), _raw(found), _chart(found))
+
+
+def _kinds(options: argparse.Namespace, stack: ExitStack) -> list[Kind]:
+    kinds = []
+    if "kokoro-onnx" in options.peers and options.engine == "onnx":
+        kinds.append(stack.enter_context(package.kind()))
+    if "naive" in options.peers:
+        kinds.append(NAIVE)
+    return [*kinds, OURS]
+
+
+def _table(options: argparse.Namespace, found: dict[tuple[str, int], Rung], peers: list[str]) -> Table:
+    length = len(client.TEXT)
+    table = Table(
+        f"Throughput: sessions that ask for {length} characters after the other, at least {options.seconds:g} s each",
+        (
+            "server", "sessions", "audio-hours per hour", "characters/s", "times the better peer", "by text",
+            "first audio p50 ms", "p95 ms", "whole answer p50 s",
+        ),
+    )  # fmt: skip
+    best = 0.0
+    for (name, sessions), rung in found.items():
+        text_rate = rung.characters / rung.elapsed_s
+        times = by_text = None
+        rivals = [found[peer, sessions] for peer in peers]
+        if rivals and name == OURS.name:
+            times = rung.audio_rate / max(rival.audio_rate for rival in rivals)
+            by_text = text_rate / max(rival.characters / rival.elapsed_s for rival in rivals)
+            best = max(best, min(times, by_text))
+        table.rows.append((
+            name, sessions, rung.audio_rate, text_rate, "" if times is None else times,
+            "" if by_text is None else by_text, rung.first_p50 * 1000, rung.first_p95 * 1000,
+            percentile(rung.total_s, 0.5),
+        ))  # fmt: skip
+    if peers:
+        table.notes.append(
+            f"At best {best:.2f} times the better peer, by audio and by text, whichever is less: servers that trim "
+            "more silence make less audio of the same text."
+        )
+    return table
+
+
+def _raw(found: dict[tuple[str, int], Rung]) -> dict[str, Any]:
+    return {"rungs": [{"server": name, **rung.data()} for (name, _), rung in found.items()]}
+
+
+def _chart(found: dict[tuple[str, int], Rung]) -> Chart:
+    series: dict[str, list[tuple[float, float]]] = {}
+    for (name, sessions), rung in found.items():
+        series.setdefault(name, []).append((float(sessions), rung.audio_rate))
+    return Chart("Throughput", "sessions", "audio-hours per hour", series)

@@ -1,36 +1,48 @@
 """Time to first audio: whole text, first sentence, first clause, on three servers in interleaved rounds."""
 
+import argparse
 from contextlib import AsyncExitStack
-from typing import Any
 
-from container.kokoro.bench import client
+from container.kokoro.bench import client, servers
+from container.kokoro.bench.plot import Chart
+from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median
-from container.kokoro.bench.servers import NAIVE, OURS, OURS_BY_SENTENCE, Kind, running
+from container.kokoro.bench.result import Result
+from container.kokoro.bench.servers import NAIVE, OURS, OURS_BY_SENTENCE
 
 KINDS = {"whole text": NAIVE, "first sentence": OURS_BY_SENTENCE, "first clause": OURS}
 REFERENCE_MS = {"whole text": 329.3, "first sentence": 156.7}
 
 
-def plan(runs: int) -> str:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("--runs", type=int, default=7, help="%(default)s")
+
+
+def plan(options: argparse.Namespace) -> str:
     """Say what would be done."""
     return (
-        f"start {len(KINDS)} servers ({', '.join(KINDS)}), one warm-up each, then {runs} rounds of one text of "
+        f"start {len(KINDS)} servers ({', '.join(KINDS)}), one warm-up each, then {options.runs} rounds of one text of "
         f"{len(client.TEXT)} characters on each"
     )
 
 
-async def measure(engine: str, runs: int) -> tuple[Table, dict[str, Any]]:
+async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     """Return the table and the raw seconds by mode."""
+    runs: int = options.runs
     found: dict[str, list[client.Heard]] = {mode: [] for mode in KINDS}
     ready: dict[str, float] = {}
+    progress.begin(len(KINDS) * (runs + 2))
     async with AsyncExitStack() as stack:
-        ports: dict[str, int] = {}
+        addresses: dict[str, str] = {}
         for mode, kind in KINDS.items():
-            server = await stack.enter_async_context(running(Kind(kind.name, kind.module, kind.environment), engine))
-            ports[mode], ready[mode] = server.port, server.ready_s
+            progress.step(f"starting: {kind.name}")
+            server = await stack.enter_async_context(servers.running(kind, options.engine))
+            addresses[mode], ready[mode] = server.address, server.ready_s or 0.0
         for number in range(runs + 1):
-            for mode, port in ports.items():
-                async with client.session(port) as socket:
+            for mode, address in addresses.items():
+                progress.step(mode)
+                async with client.session(address) as socket:
                     heard = await client.speak(socket, client.TEXT)
                 if number:  # the first round warms up
                     found[mode].append(heard)
@@ -52,7 +64,8 @@ async def measure(engine: str, runs: int) -> tuple[Table, dict[str, Any]]:
     for mode, answers in found.items():
         first = [heard.first_s for heard in answers]
         table.rows.append((
-            f"here, {engine}", mode, median(first) * 1000, min(first) * 1000, max(first) * 1000, base / median(first),
+            f"here, {options.engine}", mode, median(first) * 1000, min(first) * 1000, max(first) * 1000,
+            base / median(first),
             median([heard.total_s for heard in answers]),
             median([heard.total_s / heard.audio_s for heard in answers]),
             median([heard.dry_s for heard in answers]) * 1000,
@@ -62,5 +75,12 @@ async def measure(engine: str, runs: int) -> tuple[Table, dict[str, Any]]:
         row = ("ml.g5.xlarge, reference (another text and server)", mode, value, "", "", ratio, "", "", "")
         table.rows.append(row)
     table.notes.append(f"Start to ready: {', '.join(f'{mode} {seconds:.1f} s' for mode, seconds in ready.items())}.")
-    raw = {mode: [vars(heard) for heard in answers] for mode, answers in found.items()}
-    return table, {"answers": raw, "ready_s": ready}
+    raw = {
+        mode: [
+            {"first_s": one.first_s, "total_s": one.total_s, "audio_s": one.audio_s, "dry_s": one.dry_s} for one in n
+        ]
+        for mode, n in found.items()
+    }
+    bars = [(float(at), median([one.first_s for one in n]) * 1000) for at, n in enumerate(found.values())]
+    chart = Chart("Time to first audio", "", "ms", {options.engine: bars}, tuple(found))
+    return Result(table, {"answers": raw, "ready_s": ready}, chart)

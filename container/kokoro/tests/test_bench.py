@@ -1,18 +1,18 @@
 """The measurements, on a fake model: that they measure what they say, not how fast it is."""
 
 import json
-import os
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from container.kokoro.bench import __main__ as bench
-from container.kokoro.bench import client, leaks, naive, ping, servers, throughput, tts
+from container.kokoro.bench import client, leaks, load, naive, servers
 from container.kokoro.bench.report import Table, conditions, percentile
-from container.kokoro.bench.servers import NAIVE, Kind, Running
+from container.kokoro.bench.servers import NAIVE, OURS, Kind, Running
 from container.kokoro.settings import Settings
 from container.kokoro.tests.conftest import serve
 from container.kokoro.tests.fakes import FakeEngine, FakeReader
@@ -28,90 +28,213 @@ def fake_servers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     async def running(kind: Kind, engine: str) -> AsyncGenerator[Running]:
         del engine
         started.append(kind.name)
-        process = SimpleNamespace(pid=os.getpid())
-        if kind.module == NAIVE.module:
+        if kind is NAIVE:
             app = naive.create_app(FakeEngine(), FakeReader())
             with serving(app, "hypercorn") as port:
-                yield Running(kind, port, process, 0.0)  # type: ignore[arg-type]
+                yield Running(kind.name, f"127.0.0.1:{port}", 0.1, 0.2)
             return
-        with serve(Settings(first_clause=kind.environment.get("KOKORO_FIRST_CLAUSE", "on"))) as served:
-            yield Running(kind, served.port, process, 0.0)  # type: ignore[arg-type]
+        settings = Settings(
+            first_clause=kind.environment.get("KOKORO_FIRST_CLAUSE", "on"),
+            max_sessions=int(kind.environment.get("KOKORO_MAX_SESSIONS", 64)),
+            max_waiting=int(kind.environment.get("KOKORO_MAX_WAITING", 64)),
+        )
+        with serve(settings) as served:
+            yield Running(kind.name, f"127.0.0.1:{served.port}", 0.1, 0.2)
 
-    for module in (tts, throughput, ping, leaks):
-        monkeypatch.setattr(module, "running", running)
+    monkeypatch.setattr(servers, "running", running)
     return started
 
 
-def result(tmp_path: Path, *arguments: str) -> dict[str, object]:
-    file = tmp_path / "result.json"
-    assert bench.main([*arguments, "--json", str(file)]) == 0
-    found: dict[str, object] = json.loads(file.read_text(encoding="utf-8"))
+def result(tmp_path: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
+    file = tmp_path / f"{arguments[0]}.json"
+    assert bench.main([*arguments, "--json", str(file)]) == code
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
 def test_time_to_first_audio(tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_servers: list[str]) -> None:
-    found = result(tmp_path, "tts", "--runs", "2")
+    picture = tmp_path / "tts.svg"
+    found = result(tmp_path, "tts", "--runs", "2", "--plot", str(picture))
     assert fake_servers == ["one request at a time, whole text", "this container, sentences only", "this container"]
     printed = capsys.readouterr().out
     for words in ("whole text", "first sentence", "first clause", "329", "157", "not measured", "fingerprint"):
         assert words in printed
-    raw = found["raw"]
-    assert isinstance(raw, dict)
-    assert [len(answers) for answers in raw["answers"].values()] == [2, 2, 2]
+    assert [len(answers) for answers in found["raw"]["answers"].values()] == [2, 2, 2]
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_throughput(tmp_path: Path) -> None:
-    rows = result(tmp_path, "throughput", "--seconds", "0.2", "--sessions", "1", "2")["rows"]
-    assert isinstance(rows, list)
-    assert [row[1] for row in rows[:-1]] == [1, 2, 1, 2]
-    assert all(row[2] > 0 for row in rows[:-1])
+def test_throughput_beside_a_peer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = result(tmp_path, "throughput", "--seconds", "0.2", "--sessions", "1", "2", "--peers", "naive")
+    rows = found["rows"][:-1]
+    assert [row[:2] for row in rows] == [[kind.name, n] for kind in (NAIVE, OURS) for n in (1, 2)]
+    assert all(row[2] > 0 for row in rows)
+    for ours, theirs in zip(rows[2:], rows[:2], strict=True):
+        assert ours[4] == pytest.approx(ours[2] / theirs[2])
+        assert ours[5] == pytest.approx(ours[3] / theirs[3])
+    assert "times the better peer" in capsys.readouterr().out
 
 
 def test_pings(tmp_path: Path) -> None:
     rows = result(tmp_path, "ping", "--seconds", "0.2")["rows"]
-    assert isinstance(rows, list)
     assert [row[:2] for row in rows[:-1]] == [
         ["GET /ping", "idle"], ["WebSocket Pong", "idle"], ["GET /ping", "busy"], ["WebSocket Pong", "busy"],
     ]  # fmt: skip
 
 
+LEAKS = ("leaks", "--sentences", "10", "--disconnects", "6", "--malformed", "7", "--aborted", "6")
+
+
 def test_leaks(tmp_path: Path) -> None:
-    rows = result(tmp_path, "leaks", "--sentences", "10", "--disconnects", "6")["rows"]
-    assert isinstance(rows, list)
-    assert [row[0] for row in rows[:-1]] == ["start", *(f"{n} sentences" for n in (2, 4, 6, 8, 10)), "6 disconnects"]
-    assert all(row[3:] == [0, 0] for row in rows[:-1])
+    rows = result(tmp_path, *LEAKS)["rows"][:-1]
+    steps = [f"{n} sentences" for n in (2, 4, 6, 8, 10)]
+    assert [row[0] for row in rows] == [
+        "start",
+        *steps,
+        "6 rude disconnects",
+        "7 malformed bodies",
+        "6 aborted streams",
+    ]
+    assert all(row[3:5] == [0, 0] for row in rows)
+    assert all(row[1] > 0 for row in rows)
+
+
+def test_a_slot_that_leaks_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept: list[socket.socket] = []
+
+    async def keep_open(server: Running, http: object, turn: int) -> None:
+        del http, turn
+        host, port = server.address.split(":")
+        kept.append(opened := socket.create_connection((host, int(port))))
+        key = b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        upgrade = b"Host: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" + key
+        opened.sendall(b"GET /invocations-bidirectional-stream HTTP/1.1\r\n" + upgrade)
+
+    monkeypatch.setattr(leaks, "_malformed", keep_open)
+    monkeypatch.setattr(leaks, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(leaks, "TIGHT", OURS)
+    small = ("leaks", "--sentences", "5", "--disconnects", "0", "--aborted", "0", "--malformed", "2")
+    found = result(tmp_path, *small, code=1)
+    assert "slots are not free after 2 malformed bodies" in found["failed"]
+    assert "failed: slots are not free" in capsys.readouterr().err
+    for opened in kept:
+        opened.close()
+
+
+def test_latency_by_length(tmp_path: Path) -> None:
+    found = result(tmp_path, "latency", "--runs", "1")
+    rows = found["rows"][:-1]
+    assert [row[0] for row in rows] == ["short", "medium", "long", "page"]
+    characters, audio = [row[1] for row in rows], [row[7] for row in rows]
+    assert characters == sorted(characters)
+    assert audio == sorted(audio)
+    assert found["chart"]["series"].keys() == {"first audio", "whole answer"}
+
+
+def test_the_most_sessions_within_a_limit(tmp_path: Path) -> None:
+    found = result(tmp_path, "maximum", "--limit", "60", "--seconds", "0.1", "--most", "3")
+    assert found["raw"]["maximum"] == 3
+    assert [row[0] for row in found["rows"][:-1]] == [1, 2, 3]
+    found = result(tmp_path, "maximum", "--limit", "0", "--seconds", "0.1", "--most", "8", code=1)
+    assert found["raw"]["maximum"] == 0
+    assert found["failed"] == "not even one session keeps the limit"
+
+
+def test_the_maximum_is_found_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def closed(address: str, sessions: int, seconds: float, texts: object) -> load.Rung:
+        del address, seconds, texts
+        return load.Rung(sessions, 10.0, (sessions / 10,) * 20, (0.5 * sessions,) * 20, 60.0, 1000)
+
+    monkeypatch.setattr(load, "closed", closed)
+    found = result(tmp_path, "maximum", "--limit", "1.15", "--most", "64")
+    assert found["raw"]["maximum"] == 11
+    assert [row[0] for row in found["rows"][:-1]] == [1, 2, 4, 8, 10, 11, 12, 16]
+
+
+def test_requests_by_chance(tmp_path: Path) -> None:
+    found = result(tmp_path, "validate", "--rate", "20", "--seconds", "0.5", "--texts", "short", "--limit", "60")
+    assert found["rows"][0][1] == len(found["raw"]["rungs"][0]["first_s"]) > 2
+    found = result(tmp_path, "validate", "--rate", "20", "--seconds", "0.5", "--limit", "0", code=1)
+    assert "the limit is 0 s" in found["failed"]
+
+
+def test_scale_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = result(tmp_path, "scaleout", "--runs", "2", "--sessions", "0", "--before", "200")["rows"][:-1]
+    assert [row[0] for row in rows] == ["port answers", "ready (/ping 200)", "first audio", "with what comes before"]
+    assert rows[0][1] == 0.1
+    assert rows[1][1] == 0.2
+    assert rows[3][1] == pytest.approx(200 + rows[2][1])
+    monkeypatch.setattr("container.kokoro.bench.scaleout.RECOVERED", 1e9)
+    aid = result(tmp_path, "scaleout", "--runs", "1", "--sessions", "2", "--seconds", "0.1")["raw"]["aid"]
+    assert aid["recovered_s"] >= aid["ready_s"] > 0
+    assert {at < 0 for at, _ in aid["answers"]} == {True, False}
+
+
+QUALITY = ("quality", "--voices", "af_heart", "--texts", "2")
+
+
+def test_quality_without_a_recogniser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contract_tests.recognition.unavailable", lambda: "none here")
+    found = result(tmp_path, *QUALITY, "--wav", str(tmp_path / "wav"))
+    assert found["rows"][0][:4] == ["af_heart", 16, None, None]
+    assert "No recogniser is installed" in found["notes"][0]
+    assert len(list((tmp_path / "wav").iterdir())) == 2
+
+
+def test_words_that_are_not_heard_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = iter(["the birch canoe slid on the smooth planks", "glue the seat to the dark background"])
+    monkeypatch.setattr("contract_tests.recognition.unavailable", lambda: None)
+    monkeypatch.setattr("contract_tests.recognition.words_heard", lambda *_: next(heard).split())
+    found = result(tmp_path, *QUALITY, code=1)
+    assert found["rows"][0][:4] == ["af_heart", 16, 2 / 16, 1]
+    assert found["failed"] == "a word error rate is 12.5%, the limit is 10.0%"
+
+
+def test_a_pace_that_is_not_speech_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contract_tests.recognition.unavailable", lambda: "none here")
+    monkeypatch.setattr("container.kokoro.bench.quality.PACE", (30.0, 40.0))
+    assert "2 answers are not spoken at" in result(tmp_path, *QUALITY, code=1)["failed"]
 
 
 def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str], fake_servers: list[str]) -> None:
-    for command in ("tts", "throughput", "ping", "leaks"):
-        assert bench.main([command, "--dry-run"]) == 0
-    assert capsys.readouterr().out.count("would: ") == 4
+    for command in bench.MEASURED:
+        more = ["--rate", "1"] if command == "validate" else []
+        assert bench.main([command, "--dry-run", *more]) == 0
+    assert capsys.readouterr().out.count("would: ") == len(bench.MEASURED)
     assert fake_servers == []
 
 
-async def test_a_server_that_does_not_start_is_told() -> None:
-    with pytest.raises(RuntimeError, match="did not become ready"):
-        async with servers.running(Kind("none", "container.kokoro.no_such_module"), "onnx"):
-            pass
+async def test_a_server_that_runs_already() -> None:
+    with serve(Settings()) as served:
+        async with servers.target(OURS, "onnx", f"http://127.0.0.1:{served.port}/ping") as server:
+            assert server.address == f"127.0.0.1:{served.port}"
+
+
+def test_a_server_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    assert bench.main(["latency", "--url", f"http://{address}"]) == 1
+    assert f"nothing answers at {address}" in capsys.readouterr().err
 
 
 async def test_the_naive_server_answers_all_at_once() -> None:
     app = naive.create_app(FakeEngine(), FakeReader())
     with serving(app, "hypercorn") as port:
-        async with client.session(port) as socket:
-            heard = await client.speak(socket, "One. Two. Three.")
+        async with client.session(f"127.0.0.1:{port}") as connection:
+            heard = await client.speak(connection, "One. Two. Three.")
     assert heard.audio_s == pytest.approx(16 * 0.05)
     assert heard.dry_s == 0
 
 
 async def test_a_player_that_runs_dry_is_noticed() -> None:
     with serve(Settings()) as served:
-        async with client.session(served.port) as socket:
-            heard = await client.speak(socket, client.TEXT)
+        async with client.session(f"127.0.0.1:{served.port}") as connection:
+            heard = await client.speak(connection, client.TEXT)
             assert heard.audio_s > 10
             assert 0 < heard.first_s <= heard.total_s
             with pytest.raises(RuntimeError, match="text_required"):
-                await client.speak(socket, "")
+                await client.speak(connection, "")
 
 
 def test_the_text_is_as_long_as_the_reference() -> None:
