@@ -29,6 +29,7 @@ def create_app(
     """
     settings = settings or Settings()
     model, telemetry = Model(load), Telemetry()
+    telemetry.limits(sessions=settings.max_sessions, queued=settings.max_queued, waiting=settings.max_waiting)
     sessions = Sessions(model, settings, telemetry)
 
     @asynccontextmanager
@@ -52,6 +53,8 @@ def create_app(
     async def metrics(_: Request) -> Response:
         telemetry.ready.set(model.unready is None)
         telemetry.waiting.set(model.waiting)
+        if model.unready is None:
+            telemetry.model(model.description)
         return Response(telemetry.exposition(), media_type=telemetry.content_type)
 
     async def stream(socket: WebSocket) -> None:

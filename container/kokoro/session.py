@@ -212,6 +212,7 @@ class Session:
     async def _answer(self, request: Request) -> None:
         utterance = request.utterance
         outcome: Outcome | None = None
+        queued_s = time.monotonic() - request.arrived
         self._telemetry.in_flight.labels("websocket").inc()
         try:
             await self._outbox.put(Frame(messages.start(utterance), request))
@@ -232,7 +233,7 @@ class Session:
                 outcome = "disconnected" if request in self._open else "cancelled"
             self._telemetry.in_flight.labels("websocket").dec()
             if request.delivery is not None:
-                self._telemetry.done("websocket", utterance, request.delivery, outcome)
+                self._telemetry.done("websocket", utterance, request.delivery, outcome, queued_s)
 
     async def _write(self) -> None:
         """Send what the outbox holds, until its end or the loss of the client."""

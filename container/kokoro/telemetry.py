@@ -3,7 +3,7 @@
 import logging
 from typing import Literal
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 
 from container.kokoro.messages import Utterance
 from container.kokoro.speech import Delivery
@@ -30,9 +30,18 @@ class Telemetry:
         self.waiting = Gauge("kokoro_waiting", "Sentences that wait for the model", registry=registry)
         self.ready = Gauge("kokoro_ready", "1 when GET /ping answers 200", registry=registry)
         self.in_flight = Gauge("kokoro_requests_in_flight", "Requests being spoken", ["transport"], registry=registry)
+        self._limits = Gauge("kokoro_limit", "Settings that requests are refused over", ["what"], registry=registry)
+        self._model = Info("kokoro_model", "Engine and weights, once they are loaded", registry=registry)
         self._refused = Counter("kokoro_sessions_refused", "Sessions over the limit", registry=registry)
         self._requests = Counter(
             "kokoro_requests", "Requests by how they ended", ["transport", "outcome"], registry=registry
+        )
+        self._queued = Histogram(
+            "kokoro_queue_seconds",
+            "From the arrival of a request to its turn in its session",
+            ["transport"],
+            buckets=_SECONDS,
+            registry=registry,
         )
         self._first_audio = Histogram(
             "kokoro_first_audio_seconds",
@@ -44,8 +53,18 @@ class Telemetry:
         self._factor = Histogram(
             "kokoro_real_time_factor", "Computing time / audio time", buckets=_FACTORS, registry=registry
         )
+        self._characters = Counter("kokoro_characters", "Characters of requests begun", registry=registry)
         self._audio = Counter("kokoro_audio_seconds", "Audio handed out", registry=registry)
         self._computing = Counter("kokoro_synthesis_seconds", "Time in the model and its phonemizer", registry=registry)
+
+    def limits(self, **limits: int) -> None:
+        """Set what may be open, queued or waiting at most."""
+        for what, limit in limits.items():
+            self._limits.labels(what).set(limit)
+
+    def model(self, description: str) -> None:
+        """Set what speaks."""
+        self._model.info({"description": description})
 
     def open_sessions(self, number: int) -> None:
         """Set the number of open sessions."""
@@ -61,8 +80,10 @@ class Telemetry:
         self._requests.labels(transport, "refused").inc()
         _log.info("request refused", extra={"fields": {"transport": transport, "outcome": "refused", "code": code}})
 
-    def done(self, transport: Transport, utterance: Utterance, delivery: Delivery, outcome: Outcome) -> None:
-        """Count and log a request that was begun."""
+    def done(
+        self, transport: Transport, utterance: Utterance, delivery: Delivery, outcome: Outcome, queued_s: float = 0.0
+    ) -> None:
+        """Count and log a request that was begun, `queued_s` after its arrival."""
         self._requests.labels(transport, outcome).inc()
         fields: dict[str, object] = {
             "transport": transport,
@@ -72,7 +93,10 @@ class Telemetry:
             "characters": len(utterance.text),
             "audio_s": round(delivery.seconds, 3),
             "elapsed_s": round(delivery.elapsed_s, 3),
+            "queued_s": round(queued_s, 3),
         }
+        self._queued.labels(transport).observe(queued_s)
+        self._characters.inc(len(utterance.text))
         self._audio.inc(delivery.seconds)
         self._computing.inc(delivery.computing_s)
         if delivery.first_audio_s is not None:

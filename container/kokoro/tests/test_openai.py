@@ -136,6 +136,10 @@ async def test_metrics(served: Served, http: httpx.AsyncClient) -> None:
     assert metric(answer.text, "kokoro_first_audio_seconds_count", transport="http") == 1
     assert metric(answer.text, "kokoro_audio_seconds_total") == pytest.approx(1.2)
     assert metric(answer.text, "kokoro_real_time_factor_count") == 2
+    assert metric(answer.text, "kokoro_queue_seconds_count", transport="websocket") == 2
+    assert metric(answer.text, "kokoro_characters_total") == 28
+    assert metric(answer.text, "kokoro_limit", what="sessions") == 64
+    assert metric(answer.text, "kokoro_model_info", description="fake") == 1
 
 
 async def test_a_line_for_each_request_and_no_text_of_a_client(
@@ -153,6 +157,8 @@ async def test_a_line_for_each_request_and_no_text_of_a_client(
     assert line["first_audio_s"] >= 0
     assert line["real_time_factor"] >= 0
     assert line["sessions"] == 1
+    assert line["waiting"] == 0
+    assert line["queued_s"] >= 0
     assert [line["outcome"] for line in lines if line.get("request_id") == "r2"] == ["failed"]
     assert "secret sentence" not in json.dumps(lines)
     assert "secret that" not in json.dumps(lines)
