@@ -249,7 +249,9 @@ class SpeechSession:
         """Say what was missing."""
         limit = f"{self._limit_s:g} s"
         if self._dialogue.begun:
-            expected = "more audio or synthesis_complete. Is it overloaded?"
+            expected = (
+                "more audio or synthesis_complete. Is it overloaded? SPEECH_WORK_TIMEOUT_S is how long it may be silent"
+            )
         elif self._running is None or self._running.was_open:
             expected = "synthesis_start. Does it read text frames?"
         else:

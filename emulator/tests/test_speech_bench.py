@@ -88,13 +88,13 @@ def test_what_transport_blocks_cut(sizes: list[int], block: int, count: int) -> 
 def test_each_encoding_is_what_it_says_and_can_be_heard() -> None:
     heard: list[bytes] = []
 
-    def hear(pcm: bytes) -> str:
+    def hear(pcm: bytes) -> list[str]:
         heard.append(pcm)
-        return "a b d"
+        return ["a", "b", "d"]
 
     costs = {
         codec.name: transport.cost(
-            codec, [TONE, TONE], ["a b c"] * 2, 4096, (hear, lambda said, got: float(said != got))
+            codec, [TONE, TONE], ["a b c"] * 2, 4096, (hear, lambda said, got: float(said.split() != got))
         )
         for codec in CODECS
     }
@@ -125,11 +125,17 @@ def likeness(heard: bytes, wanted: bytes) -> float:
 def test_without_a_recogniser_words_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "contract_tests.recognition", None)
     assert transport._recogniser() is None  # noqa: SLF001  # the command says so, see below
-    module = SimpleNamespace(words_heard=lambda pcm: str(len(pcm)), word_error_rate=lambda said, got: len(said + got))
+    module = SimpleNamespace(
+        unavailable=lambda: "not installed",
+        words_heard=lambda samples, rate: [f"{samples.dtype} {len(samples)} {rate}"],
+        word_error_rate=lambda said, got: len(said) + len(got),
+    )
     monkeypatch.setitem(sys.modules, "contract_tests.recognition", module)
+    assert transport._recogniser() is None  # noqa: SLF001
+    module.unavailable = lambda: None
     found = transport._recogniser()  # noqa: SLF001
     assert found is not None
-    assert (found[0](b"ab"), found[1]("a", "b")) == ("2", 2)
+    assert (found[0](bytes(4)), found[1]("a", ["b"])) == (["int16 2 24000"], 2)
 
 
 def test_figures() -> None:
