@@ -87,6 +87,9 @@ SYMPTOMS = {
     "glued-control": everywhere("audio before start") | {"bad_message": "audio before start"},
     "ping-busy": {"ping": "503"},
     "ping-slow": {"ping": "late"},
+    "skipped-sentence": {},  # takes an ear: the matrix
+    "swallowed-word": {},
+    "careless-cache": {},
 }
 
 TAKES_OTHERS_ALONG = {"node-unguarded-parse"}
