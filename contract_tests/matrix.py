@@ -7,8 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,17 +20,20 @@ from contract_tests.reach import Emulated, Starter
 from contract_tests.report import render
 from contract_tests.runner import emulated, judge_all
 from contract_tests.verdict import Level, Status, Verdict
+from emulator import Emulator, Endpoint
 from emulator.launch import launched, starting
 
 __all__ = ["Matrix", "measure"]
 
 _AT_ONCE = 8
-_STARTS_AT_ONCE = 3
+_STARTS_AT_ONCE = 2
 _IDLE_S = 2.5  # longer than the idle timer of the container that has one
 _START_TIMEOUT_S = 90.0
 _STOP_S = 6.0
 _HANG_UPS = 4
+_MOST_HANG_UPS = 12
 _LATE_S = 4.0  # longer than the one that is late needs
+_HANG_UP = "CT12"
 _STARTS = "CT18"
 _NOTHING_TO_JUDGE = "CT0"
 _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
@@ -87,29 +89,42 @@ def _counts(verdict: Verdict, container: Container) -> bool:
 
 
 def measure(containers: Sequence[Container]) -> Matrix:
-    """Start all containers that can be started here, judge them a few at a time, and end them."""
+    """Start, judge and end all containers that can be started here, a few at a time."""
     began = time.monotonic()
     missing = {container.name: why for container in containers if (why := container.missing)}
     containers = [container for container in containers if container.name not in missing]
-    with ExitStack() as running:
-        with ThreadPoolExecutor(_STARTS_AT_ONCE) as starters:
-            urls = list(starters.map(lambda container: running.enter_context(_start(container)), containers))
-        addresses = {container.name: url for container, url in zip(containers, urls, strict=True)}
-        with emulated(addresses) as emulator:
-            benches = [
-                Bench(
-                    Emulated(emulator, container.name, addresses[container.name], starter=_starter(container)),
-                    profile.load(container.profile),
-                    _IDLE_S,
-                    stop_seconds=_STOP_S,
-                    hang_ups=_HANG_UPS,
-                    late_seconds=_LATE_S,
-                )
-                for container in containers
-            ]
-            verdicts = asyncio.run(_judge(benches))
+    with emulated({}):  # so that the authority that all emulators share is trusted
+        verdicts = asyncio.run(_judge(containers))
     rows = list(zip(containers, verdicts, strict=True))
     return Matrix(rows, time.monotonic() - began, missing)
+
+
+async def _judge(containers: Sequence[Container]) -> list[list[Verdict]]:
+    slots, starts = asyncio.Semaphore(_AT_ONCE), asyncio.Semaphore(_STARTS_AT_ONCE)
+
+    async def one(container: Container) -> list[Verdict]:
+        async with slots:
+            with ExitStack() as running:
+                async with starts:
+                    bench = await asyncio.to_thread(_start, container, running)
+                verdicts = await judge_all(CHECKS, bench)
+                await asyncio.to_thread(running.close)
+                return verdicts
+
+    return await asyncio.gather(*map(one, containers))
+
+
+def _start(container: Container, running: ExitStack) -> Bench:
+    """Bring a container up, with an emulator in front of it; both end with ``running``."""
+    url = running.enter_context(launched(container.target, _START_TIMEOUT_S, Path.cwd()))
+    emulator = running.enter_context(Emulator({container.name: Endpoint(url)}))
+    return Bench(
+        Emulated(emulator, container.name, url, starter=_starter(container)),
+        profile.load(container.profile),
+        _IDLE_S,
+        stop_seconds=_STOP_S,
+        hang_ups=_MOST_HANG_UPS if container.caught_by == _HANG_UP else _HANG_UPS,
+    )
 
 
 def _starter(container: Container) -> Starter | None:
@@ -118,20 +133,6 @@ def _starter(container: Container) -> Starter | None:
     if known or container.caught_by not in {None, _STARTS}:
         return None
     return partial(starting, container.target, Path.cwd())
-
-
-def _start(container: Container) -> AbstractContextManager[str]:
-    return launched(container.target, _START_TIMEOUT_S, Path.cwd())
-
-
-async def _judge(benches: Sequence[Bench]) -> list[list[Verdict]]:
-    slots = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(bench: Bench) -> list[Verdict]:
-        async with slots:
-            return await judge_all(CHECKS, bench)
-
-    return await asyncio.gather(*map(one, benches))
 
 
 def main() -> int:
