@@ -5,6 +5,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import signal
 import sys
 import wave
@@ -143,7 +144,10 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
     )
     print("Starting the agent …", flush=True)
     async with contextlib.AsyncExitStack() as agents, server:
-        address = await agents.enter_async_context(agent_container(options.agent, agent_environment(server, _ENDPOINT)))
+        # a container that shares a laptop's processor with everything else is slow, and no fault to be told of
+        patience = {"SPEECH_WORK_TIMEOUT_S": os.environ.get("SPEECH_WORK_TIMEOUT_S", "60")}
+        container = agent_container(options.agent, {**patience, **agent_environment(server, _ENDPOINT)})
+        address = await agents.enter_async_context(container)
         arn = server.agents.runtimes.put(options.agent_name, address)
         if script is None:
             print(
