@@ -25,7 +25,7 @@ __all__ = [
 
 _ANSWER = """\
 ws.on("message", (data) => {
-  last = last.then(() => steps.answer(ws, data, steps));
+  last = last.then(() => steps.answer(ws, data, steps)).catch(() => ws.close(1011));
 });"""
 
 
@@ -37,7 +37,7 @@ READ_BOTH = _node(
     """\
 ws.on("message", (data, isBinary) => {
   if (isBinary) return audio.push(data);
-  last = last.then(() => steps.answer(ws, data, steps));
+  last = last.then(() => steps.answer(ws, data, steps)).catch(() => ws.close(1011));
 });""",
     _ANSWER,
 )

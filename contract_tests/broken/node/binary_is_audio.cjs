@@ -15,7 +15,7 @@ serve({
     let last = Promise.resolve();
     ws.on("message", (data, isBinary) => {
       if (isBinary) return audio.push(data);
-      last = last.then(() => steps.answer(ws, data, steps));
+      last = last.then(() => steps.answer(ws, data, steps)).catch(() => ws.close(1011));
     });
     ws.on("error", (problem) => console.error(problem.message));
   },

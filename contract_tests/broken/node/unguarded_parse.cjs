@@ -34,7 +34,7 @@ const work = {
     ws.on("message", (data) => {
       const request = JSON.parse(data);
       if (request?.type === "keepalive") return;
-      last = last.then(() => steps.answer(ws, data, steps));
+      last = last.then(() => steps.answer(ws, data, steps)).catch(() => ws.close(1011));
     });
     ws.on("error", (problem) => console.error(problem.message));
   },

@@ -35,7 +35,7 @@ const good = {
   converse(ws, steps) {
     let last = Promise.resolve();
     ws.on("message", (data) => {
-      last = last.then(() => steps.answer(ws, data, steps));
+      last = last.then(() => steps.answer(ws, data, steps)).catch(() => ws.close(1011));
     });
     ws.on("error", (problem) => console.error(problem.message)); // without a listener it ends the process
   },
@@ -115,8 +115,8 @@ async function invoke(request, response) {
 /** Serve `/ping`, `POST /invocations` and the stream. */
 function serve(steps = good) {
   const server = http.createServer((request, response) => {
-    const path = new URL(request.url, "http://localhost").pathname;
-    if (path === "/invocations" && request.method === "POST") invoke(request, response);
+    const [path] = request.url.split("?");
+    if (path === "/invocations" && request.method === "POST") invoke(request, response).catch(() => request.destroy());
     else response.writeHead(path === "/ping" ? 200 : 404).end();
   });
   const sockets = new WebSocketServer({ server, path: PATH, maxPayload: LARGEST });
