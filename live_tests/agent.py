@@ -60,15 +60,23 @@ class Turn:
         return kind in self.events and "text_done" not in self.events[: self.events.index(kind)]
 
 
-def invoke(client: Any, runtime: str, prompt: str, mode: Mode) -> Iterator[bytes]:
-    """Call ``invoke_agent_runtime`` of a boto3 client and yield the body as it comes, in pieces of any size."""
+def invoke(
+    client: Any, runtime: str, prompt: str, mode: Mode, sessions: list[tuple[str, str | None]] | None = None
+) -> Iterator[bytes]:
+    """Call ``invoke_agent_runtime`` of a boto3 client and yield the body as it comes, in pieces of any size.
+
+    The session's id, as asked for and as answered, is added to ``sessions``.
+    """
+    session = f"live-{uuid.uuid4()}"
     answer = client.invoke_agent_runtime(
         agentRuntimeArn=runtime,
-        runtimeSessionId=f"live-{uuid.uuid4()}",
+        runtimeSessionId=session,
         contentType="application/json",
         accept="text/event-stream",
         payload=json.dumps({"prompt": prompt, "mode": mode}).encode(),
     )
+    if sessions is not None:
+        sessions.append((session, answer.get("runtimeSessionId")))
     body = answer["response"]
     try:
         # StreamingBody.read(n) and its iterators wait for n bytes, so that early events seem late

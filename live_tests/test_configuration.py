@@ -1,6 +1,7 @@
 """What AWS says of the endpoint before anything is sent to it, and whether one session goes through."""
 
 import asyncio
+from typing import cast
 
 import pytest
 
@@ -33,6 +34,12 @@ def test_the_endpoint_is_in_service_with_settings_that_work(
             for variant in live_endpoint.variants
         ],
     }
+    allowed = cast("list[int]", facts.get("life.startup-extend").value)
+    for variant in live_endpoint.variants:
+        given = variant.settings.get("ContainerStartupHealthCheckTimeoutInSeconds")
+        if given is not None:
+            seen = f"{given} s in the configuration of an endpoint that is {live_endpoint.status}"
+            live_findings.ledger.judge("life.startup-extend", seen, holds=allowed[0] <= given <= allowed[1])
     found = problems(live_endpoint)
     assert not found, "\n".join(found)
 

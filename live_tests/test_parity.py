@@ -22,10 +22,14 @@ from emulator import target
 from emulator.launch import TargetError, launched
 from live_tests.cloud import Cloud
 from live_tests.deployed import Deployed
+from live_tests.description import Description
 from live_tests.parity.ledger import Ledger
+from live_tests.parity.other_services import agent_refusals, no_model
 from live_tests.parity.probes import PROBES, Probe, wrong_secret
+from live_tests.parity.raw import RawError
+from live_tests.parity.raw_probes import look
 from live_tests.parity.report import Findings
-from live_tests.parity.response_stream import custom_attributes, response_stream
+from live_tests.parity.response_stream import body_limit, custom_attributes, one_invocation, response_stream
 from live_tests.parity.transcript import differences, transcript
 from live_tests.parity.verdicts import enter
 
@@ -74,14 +78,35 @@ def test_a_wrong_secret(live: Cloud, live_bench: Bench, live_findings: Findings)
     asyncio.run(run())
 
 
-def test_the_older_operations(live: Cloud, live_bench: Bench, live_findings: Findings) -> None:
+def test_a_stream_without_the_sdk(live: Cloud, live_bench: Bench, live_findings: Findings) -> None:
+    if live_bench.profile.request.is_audio:
+        pytest.skip("the requests of this profile are audio")
+    endpoint, profile = live_bench.reach.endpoint, live_bench.profile
+    try:
+        asyncio.run(look(live.settings.streaming_url, live.account, endpoint, profile, live_findings.ledger))
+    except RawError as error:
+        live_findings.notes.append(f"a stream without the SDK: {error}")
+
+
+def test_the_older_operations(
+    live: Cloud, live_bench: Bench, live_endpoint: Description, live_findings: Findings
+) -> None:
     rule = live_bench.profile.invocations
     if rule is None:
         pytest.skip(f"profile {live_bench.profile.name!r} says nothing of POST /invocations")
     runtime = live.client("sagemaker-runtime")
     sizes = response_stream(runtime, live_bench.reach.endpoint, rule, live_findings.ledger)
     live_findings.measurements["response_stream_parts"] = sizes
-    custom_attributes(runtime, live_bench.reach.endpoint, live_findings.ledger)
+    one_invocation(runtime, live_endpoint.name, rule, live_endpoint.variant_names, live_findings.ledger)
+    custom_attributes(runtime, live_endpoint.name, live_findings.ledger)
+    body_limit(runtime, live_endpoint.name, live_findings.ledger)
+
+
+def test_what_agentcore_and_bedrock_refuse(live: Cloud, live_endpoint: Description, live_findings: Findings) -> None:
+    del live_endpoint
+    no_model(live.client("bedrock-runtime"), live_findings.ledger)
+    if live.settings.agent_runtime is not None:
+        agent_refusals(live.client("bedrock-agentcore"), live.settings.agent_runtime, live_findings.ledger)
 
 
 def test_what_the_checks_have_shown(pytestconfig: pytest.Config, live: Cloud, live_findings: Findings) -> None:

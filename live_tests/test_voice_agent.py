@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from live_tests.agent import AgentError, Mode, Turn, compare, invoke, take_turn
 from live_tests.cloud import Cloud
+from live_tests.parity.other_services import agent_turn
 from live_tests.parity.report import Findings
 from live_tests.plugin import Billing
 
@@ -20,14 +21,14 @@ _READ_TIMEOUT_S = 120.0
 _COST = f"{2 * _TURNS + 1} answers of the agent, a few cents for the model and the runtime's seconds"
 
 
-def _turns(client: Any, runtime: str) -> dict[Mode, list[Turn]]:
+def _turns(client: Any, runtime: str, sessions: list[tuple[str, str | None]]) -> dict[Mode, list[Turn]]:
     """Take turns in both modes, in changing order; one goes before them that pays for a cold start."""
     turns: dict[Mode, list[Turn]] = {"bidi": [], "batch": []}
     take_turn(invoke(client, runtime, _PROMPT, "bidi"), "bidi")
     for number in range(_TURNS):
         modes: tuple[Mode, ...] = ("bidi", "batch") if number % 2 else ("batch", "bidi")
         for mode in modes:
-            turns[mode].append(take_turn(invoke(client, runtime, _PROMPT, mode), mode))
+            turns[mode].append(take_turn(invoke(client, runtime, _PROMPT, mode, sessions), mode))
     return turns
 
 
@@ -37,10 +38,12 @@ def test_the_agent_is_heard_earlier_in_bidi_mode(live: Cloud, live_billing: Bill
         pytest.skip("no agent is named: --agent-runtime ARN, or --outputs FILE of a deployment that has one")
     live_billing(_COST)
     client = live.client("bedrock-agentcore", _READ_TIMEOUT_S)
+    sessions: list[tuple[str, str | None]] = []
     try:
-        turns = _turns(client, runtime)
+        turns = _turns(client, runtime, sessions)
     except (AgentError, ClientError, BotoCoreError) as error:
         pytest.fail(f"the agent does not answer: {error}", pytrace=False)
+    agent_turn(runtime, sessions, live_findings.ledger)
     lines = compare(turns["bidi"], turns["batch"])
     live_findings.notes += lines
     live_findings.measurements["agent"] = {mode: [asdict(turn) for turn in taken] for mode, taken in turns.items()}

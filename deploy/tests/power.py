@@ -14,7 +14,7 @@ from emulator.exchange import Exchange
 
 __all__ = ["Switch", "change"]
 
-_READS = re.compile(r"(Describe|List|Get|Batch(Get|Check)|Head|Lookup|Validate)")
+_READS = re.compile(r"(Describe|List|Get|Batch(Get|Check)|Head|Lookup|Validate|AssumeRole)")
 _KEPT = 4096
 _NAMES = ("StackName", "repositoryName", "logGroupName")
 
@@ -49,7 +49,7 @@ def change(method: str, path: str, headers: dict[str, str], body: bytes) -> str 
         fields = parse_qs(body.decode("utf-8", "replace"))
         operation = fields.get("Action", [""])[0]
         named = next((fields[name][0] for name in _NAMES if name in fields), "")
-    elif method in ("GET", "HEAD"):
+    elif method in ("GET", "HEAD") or path == "/runtimes/":  # ListAgentRuntimes is a POST
         return None
     else:
         operation, named = method, unquote(path.partition("?")[0] + ("?delete" if path.endswith("?delete") else ""))

@@ -30,6 +30,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
         (("PUT", "/bucket/key?x-id=PutObject", {}, b"x"), "PUT /bucket/key"),
         (("POST", "/bucket?delete", {}, b""), "POST /bucket?delete"),
         (("HEAD", "/bucket", {}, b""), None),
+        (("POST", "/runtimes/", {}, b"{}"), None),
     ],
 )
 def test_the_power_switch_knows_a_change_from_a_look(

@@ -73,6 +73,13 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
 
     # an update really changes what runs
     stage.run("speech-infra image push", FAKE_BUILD="2")
+    said = stage.run("speech-infra diff --first-audio-alarm-ms 500")
+    assert "FirstAudioAlarm" in said
+    assert stages.speech_image(2) in said
+    said = stage.run("speech-infra list")
+    assert f"image    {stages.speech_image(2)}" in said
+    assert "weights  cce0917f7656  torch" in said
+    assert "stack    agent-runtime  CREATE_COMPLETE" in stage.run("agent-infra list")
     said = stage.run("speech-infra deploy --yes --first-audio-alarm-ms 500")
     with stage.client("sagemaker") as client:
         variant = client.describe_endpoint(EndpointName=NAME)["ProductionVariants"][0]

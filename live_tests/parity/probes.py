@@ -17,6 +17,7 @@ _NO_PATH = "no/such/path"
 _QUIET_S = 2.0
 _WORK_S = 0.05
 _DEFAULT_PATH = "invocations-bidirectional-stream"
+_LARGE_PART = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,18 @@ async def _bad_variant(bench: Bench, ledger: Ledger) -> None:
     ledger.judge("req.variant", f"'-a': {_shown(failure)}", holds=_status(failure) == 400)
 
 
+async def _no_variant(bench: Bench, ledger: Ledger) -> None:
+    failure = await _refusal(bench, variant="no-such-variant")
+    told = "" if failure is None else f"{failure.kind} {failure.message}"
+    holds = _status(failure) == 400 and "ValidationError" in told
+    ledger.judge("err.no-variant", f"'no-such-variant': {_shown(failure)}", holds=holds)
+
+
+async def _odd_endpoint(bench: Bench, ledger: Ledger) -> None:
+    failure = await _refusal(bench, endpoint="a_b")
+    ledger.judge("req.endpoint-name", f"'a_b': {_shown(failure)}", holds=_status(failure) == 400)
+
+
 async def _no_path(bench: Bench, ledger: Ledger) -> None:
     # err.424-upgrade and unk.424-detail are entered by the watcher, as for every 424
     failure = await _refusal(bench, path=_NO_PATH)
@@ -110,7 +123,9 @@ async def _named_path(bench: Bench, ledger: Ledger) -> None:
     async with bench.reach.client() as client:
         session = await client.open(bench.reach.endpoint, _DEFAULT_PATH, bench.profile.query)
         answer = await _ask(bench, session)
-    ledger.judge("ctr.path-default", f"the default path by name: {answer}", holds=answer == "complete")
+    seen = f"the default path by name: {answer}"
+    ledger.judge("ctr.path-default", seen, holds=answer == "complete")
+    ledger.judge("req.slash-restored", f"{seen}, written without its slash", holds=answer == "complete")
 
 
 async def _ask(bench: Bench, session: Session) -> str:
@@ -164,6 +179,11 @@ async def _close_message(bench: Bench, ledger: Ledger) -> None:
     if not isinstance(outcome, Silence):
         seen = f"the container closed with 1000: {outcome}"
         ledger.judge("close.container-1000", seen, holds=isinstance(outcome, Ended))
+        ledger.judge(
+            "close.good-order",
+            f"the close message, then reading to the end: {outcome}",
+            holds=isinstance(outcome, Ended),
+        )
 
 
 async def _half_close(bench: Bench, ledger: Ledger) -> None:
@@ -182,7 +202,8 @@ async def _half_close(bench: Bench, ledger: Ledger) -> None:
             await conversation.session.end_input()
             await conversation.hear(answer, bench.patience_for(text))
     seen = f"the input ended right behind a request, whose answer takes {whole.seconds:.2f} s: {answer.describe()}"
-    ledger.judge("unk.client-end-grace", seen, holds=not answer.complete)
+    for fact_id in ("unk.client-end-grace", "close.client-early"):
+        ledger.judge(fact_id, seen, holds=not answer.complete)
 
 
 async def _empty_part(bench: Bench, ledger: Ledger) -> None:
@@ -215,6 +236,42 @@ async def _fragments(bench: Bench, ledger: Ledger) -> None:
     seen = f"a request in two PARTIAL parts and a COMPLETE one: {answer.describe()}"
     for fact_id in ("frag.run", "frag.reassembly"):
         ledger.judge(fact_id, seen, holds=answer.complete)
+
+
+async def _type_change(bench: Bench, ledger: Ledger) -> None:
+    """A run that begins as UTF8 and ends as BINARY: taken for two messages, it would be two halves of a request."""
+    if bench.profile.request.is_audio:
+        return
+    async with bench.client(), bench.connect() as conversation:
+        payload = bench.profile.request.render("changing").encode()
+        half = len(payload) // 2
+        await conversation.session.send(payload[:half], "UTF8", "PARTIAL")
+        await conversation.session.send(payload[half:], "BINARY", "COMPLETE")
+        answer = await conversation.hear(conversation.expect("changing"))
+    seen = f"a run whose DataType changes from UTF8 to BINARY: {answer.describe()}"
+    ledger.judge("frag.type-change", seen, holds=answer.complete)
+
+
+async def _open_fragment(bench: Bench, ledger: Ledger) -> None:
+    async with bench.client(), bench.connect() as conversation:
+        await conversation.session.send(b"{", "UTF8", "PARTIAL")
+        await conversation.session.end_input()
+        outcome = await conversation.session.receive(bench.patience)
+    seen = f"a PARTIAL part, and the end of the input: {outcome}"
+    ledger.judge("unk.open-fragment", seen, holds=isinstance(outcome, Ended))
+
+
+async def _large_part(bench: Bench, ledger: Ledger) -> None:
+    """512 KB, the most that samples send: JSON with blanks behind it, so that the container has little to do."""
+    if bench.profile.request.is_audio:
+        return
+    async with bench.client(), bench.connect() as conversation:
+        payload = bench.profile.request.render("large").encode().ljust(_LARGE_PART)
+        await conversation.session.send(payload, conversation.data_type)
+        answer = await conversation.hear(conversation.expect("large"))
+    # a container may have a limit of its own; that it answered is what counts
+    holds = answer.complete or answer.outcome == "error"
+    ledger.judge("limit.chunk", f"a part of {_LARGE_PART:,} bytes: {answer.describe()}", holds=holds)
 
 
 async def _first_part_kept(bench: Bench, ledger: Ledger) -> None:
@@ -259,7 +316,8 @@ async def wrong_secret(client: Client, endpoint: str, ledger: Ledger) -> None:
         await session.close()
     failure = outcome if isinstance(outcome, Failed) else None
     seen = "it was accepted" if isinstance(outcome, Part | Silence) else str(outcome)
-    ledger.judge("err.403", f"a wrong secret: {seen}", holds=_status(failure) == 403)
+    for fact_id in ("err.403", "sign.enforced"):
+        ledger.judge(fact_id, f"a wrong secret: {seen}", holds=_status(failure) == 403)
 
 
 PROBES: Sequence[Probe] = (
@@ -270,14 +328,24 @@ PROBES: Sequence[Probe] = (
     Probe("bad-query", ("req.query",), _bad_query),
     Probe("long-query", ("req.query-max",), _long_query),
     Probe("bad-variant", ("req.variant",), _bad_variant),
+    Probe("unknown-variant", ("err.no-variant",), _no_variant),
+    Probe("odd-endpoint", ("req.endpoint-name",), _odd_endpoint),
     Probe("refused-upgrade", ("ctr.path-override", "err.424-upgrade", "unk.424-detail"), _no_path),
-    Probe("named-path", ("ctr.path-default",), _named_path),
+    Probe("named-path", ("ctr.path-default", "req.slash-restored"), _named_path),
     Probe("data-types", ("frame.default-binary", "frame.utf8-text", "unk.bad-utf8", "unk.close-strings"), _data_types),
-    Probe("close-message", ("close.container-1000",), _close_message),
-    Probe("half-close", ("unk.client-end-grace", "close.client-input"), _half_close, repeatable=False),
+    Probe("close-message", ("close.container-1000", "close.good-order"), _close_message),
+    Probe(
+        "half-close",
+        ("unk.client-end-grace", "close.client-early", "close.client-input"),
+        _half_close,
+        repeatable=False,
+    ),
     Probe("empty-part", ("unk.empty-part",), _empty_part),
     Probe("forbidden-type", ("unk.bad-parts",), _forbidden_type),
     Probe("fragments", ("frag.run", "frag.reassembly"), _fragments),
+    Probe("type-change", ("frag.type-change",), _type_change),
+    Probe("open-fragment", ("unk.open-fragment",), _open_fragment, repeatable=False),
+    Probe("large-part", ("limit.chunk",), _large_part),
     Probe("two-requests", ("frame.default-complete", "close.persistent"), _first_part_kept),
     Probe("two-sessions", ("wire.one-to-one",), _two_at_once),
     Probe("http", ("inv.path", "inv.container-path", "inv.model-error"), _http),

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +11,7 @@ from typing import Any
 from contract_tests.verdict import Verdict
 from emulator.parity import SCHEMA
 from live_tests.parity.ledger import Ledger, Outcome
+from live_tests.parity.unseen import why
 from live_tests.settings import Settings
 
 __all__ = ["Findings", "document", "summary"]
@@ -45,6 +47,7 @@ def document(settings: Settings, findings: Findings, verdicts: Sequence[Verdict]
         },
         "facts": {
             fact_id: {"outcome": sighting.outcome, "seen": sighting.seen, "times": sighting.times}
+            | ({"why": why(fact_id)} if sighting.outcome is Outcome.NOT_SEEN else {})
             for fact_id, sighting in findings.ledger.all().items()
         },
         "measurements": findings.measurements,
@@ -63,13 +66,15 @@ def _version() -> str:
 
 
 def summary(settings: Settings, findings: Findings) -> list[str]:
-    """Return the report in lines, for people: refuted facts and differences whole, the rest counted."""
+    """Return the report in lines, for people: refuted facts and differences whole, the rest counted by reason."""
     by_outcome: Mapping[Outcome, int] = {outcome: len(findings.ledger.those(outcome)) for outcome in Outcome}
     counts = ", ".join(f"{number} {outcome}" for outcome, number in by_outcome.items())
     lines = [f"facts of the emulator's table: {counts}"]
     lines += [
         f"  refuted {fact_id}: {sighting.seen}" for fact_id, sighting in findings.ledger.those(Outcome.REFUTED).items()
     ]
+    reasons = Counter(why(fact_id) for fact_id in findings.ledger.those(Outcome.NOT_SEEN))
+    lines += [f"  not seen {number:>3}: {reason}" for reason, number in reasons.most_common()]
     if findings.differences is None:
         lines.append("answers were not compared with the emulator's: --twin TARGET names a container to compare with")
     else:

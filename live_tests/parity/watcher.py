@@ -12,6 +12,7 @@ __all__ = ["Watcher"]
 
 _UPGRADE_FAILED = "failed to establish websocket connection"
 _LARGE = 1 << 20
+_SLACK_S = 5.0
 
 
 class Watcher:
@@ -67,6 +68,13 @@ class Watcher:
         types = {part.data_type for part in session.heard}
         states = {part.completion_state for part in session.heard}
         shown = f"DataType {_listed(types)}, CompletionState {_listed(states)}, on {len(session.heard)} parts"
+        confirm = self.ledger.confirm
+        confirm("event.response-union", "every event that came was one that the SDK's model knows")
+        confirm("sign.response-plain", "events of the response were read without a signature")
+        if types - {None}:
+            confirm("event.header-names", f"the SDK finds DataType by its name: {_listed(types)}")
+        if session.now - (session.opened or 0.0) > facts.seconds("ping.interval") + _SLACK_S:
+            confirm("ping.not-visible", f"{session.now:.0f} s of a session, and nothing came but payload parts")
         judge("event.data-type", shown, holds=types <= {"UTF8", "BINARY", None})
         judge("event.completion-state", shown, holds=states <= {"PARTIAL", "COMPLETE", None})
         judge("unk.response-headers", shown, holds=None not in types | states)
@@ -77,12 +85,19 @@ class Watcher:
         control = [part for part in session.heard if json_object(part.data) is not None]
         audio = [part for part in session.heard if json_object(part.data) is None and part.data]
         if control:
+            self.ledger.confirm("event.bytes", f"{len(control)} parts are JSON as they came")
             types = {part.data_type for part in control}
             seen = f"{len(control)} control messages came with DataType {_listed(types)}"
             self.ledger.judge("frame.out-text", seen, holds=types == {"UTF8"})
         if audio:
             types = {part.data_type for part in audio}
-            self.ledger.judge("frame.out-text", f"audio came with DataType {_listed(types)}", holds=types == {"BINARY"})
+            seen = f"audio came with DataType {_listed(types)}"
+            self.ledger.judge("frame.out-binary", seen, holds=types == {"BINARY"})
+            states = {part.completion_state for part in audio}
+            # a container that sends fragments would show PARTIAL, and says nothing here
+            if "PARTIAL" not in states:
+                seen = f"audio came with CompletionState {_listed(states)}"
+                self.ledger.judge("frame.out-complete", seen, holds=states == {"COMPLETE"})
             sizes = sorted({len(part.data) for part in audio})
             odd = [size for size in sizes if size % 2]
             seen = f"{len(audio)} parts of audio, {sizes[0]} to {sizes[-1]} bytes, {len(sizes)} different sizes"
@@ -90,6 +105,9 @@ class Watcher:
             self.ledger.judge("frame.one-to-one", seen + (f", odd ones: {odd[:5]}" if odd else ""), holds=not odd)
 
     def _failed(self, failure: Failed) -> None:
+        if failure.kind in ("ModelStreamError", "InternalStreamFailure"):
+            self.ledger.confirm("stream.raises", f"receive() raised {failure.kind}")
+            self.ledger.confirm("stream.encoding", f"the SDK read {failure.kind} from the event")
         if failure.kind == "ModelStreamError":
             self.ledger.judge(
                 "stream.model-error",
@@ -101,9 +119,14 @@ class Watcher:
         elif failure.kind == "ModelError":
             holds = _UPGRADE_FAILED in failure.message.lower()
             self.ledger.judge("err.424-upgrade", f"ModelError: {failure.message}", holds=holds)
+            self.ledger.judge(
+                "err.424", f"ModelError with {failure.code!r}: {failure.message}", holds=bool(failure.message)
+            )
+            self.ledger.confirm("err.discriminator", "the SDK knows the error for a ModelError")
             detail = {name: value for name, value in failure.detail.items() if name != "original_status_code"}
             self.ledger.judge("unk.424-detail", f"the 424 carries {detail or 'no details'}", holds=bool(detail))
         elif failure.kind == "InputValidationError":
+            self.ledger.confirm("err.discriminator", "the SDK knows the error for an InputValidationError")
             self.ledger.judge("err.400-input", f"ErrorCode {failure.code!r}: {failure.message}", holds=True)
         elif failure.kind == "InternalServerError":
             self.ledger.confirm("err.500", f"ErrorCode {failure.code!r}: {failure.message}")

@@ -95,7 +95,7 @@ def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> Non
     done = subprocess.run(
         [
             *(sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")),
-            *("--headless", "-u", "4", "-r", "4", "-t", "25s", "--processes", "2", "--think-s", "0.2"),
+            *("--headless", "-u", "4", "-r", "4", "-t", "12s", "--processes", "2", "--think-s", "0.2"),
             *("--endpoint", ENDPOINT, "--endpoint-url", rehearsal.emulator.url),
         ],
         cwd=ROOT,

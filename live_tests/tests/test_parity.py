@@ -1,7 +1,9 @@
 """What sessions show of the facts, and how answers are compared: scripted sessions, no network."""
 
 import datetime
+import fnmatch
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from emulator.parity import ParityReport, ReportError
 from live_tests.parity.ledger import Ledger, Outcome
 from live_tests.parity.report import Findings, document, summary
 from live_tests.parity.transcript import differences, transcript
+from live_tests.parity.unseen import REASONS, why
 from live_tests.parity.watcher import Watcher
 from live_tests.settings import Settings
 
@@ -105,6 +108,13 @@ def test_exceptions_confirm_their_shape() -> None:
     assert outcome(ledger, "stream.model-error") is Outcome.CONFIRMED
 
 
+def test_every_pattern_of_what_is_not_seen_fits_a_fact() -> None:
+    for patterns in REASONS.values():
+        for pattern in patterns:
+            assert fnmatch.filter(facts.table(), pattern), pattern
+    assert "upload" in why("inv.too-large")
+
+
 def test_an_unknown_fact_is_an_error_at_once() -> None:
     with pytest.raises(facts.UnknownFactError):
         Ledger().confirm("wire.prot", "x")
@@ -159,7 +169,11 @@ def test_the_report_of_a_run_against_aws_can_be_imported(tmp_path: Path) -> None
     assert (body["against"], body["date"], body["region"]) == ("aws", "2026-01-02", "eu-west-1")
     assert set(body["facts"]) == set(facts.table())
     assert body["facts"]["close.client-input"]["outcome"] == "refuted"
+    assert "why" not in body["facts"]["wire.port"]
+    assert body["facts"]["err.throttle"]["why"].startswith("AWS does it in trouble of its own")
     lines = summary(Settings("voice", "eu-west-1"), findings)
+    told = re.findall(r"^  not seen +(\d+): ", "\n".join(lines), re.MULTILINE)
+    assert sum(map(int, told)) == len(findings.ledger.those(Outcome.NOT_SEEN))
     assert "  refuted close.client-input: the output did not end within 3 s after the client's input" in lines
     assert "facts --import" in lines[-1]
     local = Settings("voice", "eu-west-1", "https://127.0.0.1:8443")
