@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from contract_tests import broken, good
+from contract_tests.agents.broken import AGENTS
+from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.catalogue import CHECKS
-from contract_tests.check import Check
+from contract_tests.check import Claim
 from emulator import facts
 
 __all__ = ["checks_page"]
@@ -21,6 +23,16 @@ checks against all of them and prints what was caught. Those on Node and in C ne
 """
 
 
+_AGENTS = """\
+# The checks of agents
+
+For `contract check agent` (the voice agent of this repository) and `contract check agent:WHAT` (any other that runs on
+AgentCore): the emulator stands in for AgentCore, Bedrock and SageMaker, the client is boto3's `invoke_agent_runtime`,
+and the voice is a scripted container. What an agent's events mean says a profile (`docs/profiles.md`). The checks are
+proven by agents that have exactly one fault: `uv run python -m contract_tests.agents.matrix`.
+"""
+
+
 def checks_page() -> str:
     """Return the whole page as Markdown."""
     lines = [_HEAD]
@@ -28,19 +40,29 @@ def checks_page() -> str:
         lines += _check(check)
     lines += ["## Containers that no check may fail\n"]
     lines += [f"- `{each.name}` ({each.server}): {each.stands_for}" for each in good.CONTAINERS]
+    lines += [f"\n{_AGENTS}"]
+    for claim in AGENT_CHECKS:
+        lines += _check(claim)
+    lines += ["## Agents that no check may fail\n", "- the voice agent of this repository"]
+    lines += [f"- `{each.name}`: {each.stands_for}" for each in AGENTS if each.caught_by is None]
     return "\n".join(lines) + "\n"
 
 
-def _check(check: Check) -> Iterable[str]:
+def _check(check: Claim) -> Iterable[str]:
     yield f"## {check.id} {check.name} ({check.level})\n"
     yield f"{check.stake}\n"
     for fact_id in check.facts:
         fact = facts.get(fact_id)
-        yield f"- {fact.statement} ([{fact.confidence}]({fact.url}), `{fact.id}`)"
+        source = f"[{fact.confidence}]({fact.url})" if "//" in fact.url else f"{fact.confidence}"
+        yield f"- {fact.statement} ({source}, `{fact.id}`)"
     proofs = [each for each in broken.CONTAINERS if each.caught_by == check.id]
     if proofs:
         yield "\nCaught in:\n"
         yield from (f"- `{each.name}` ({each.server}): {each.stands_for}" for each in proofs)
+    agents = [each for each in AGENTS if each.caught_by == check.id]
+    if agents:
+        yield "\nCaught in:\n"
+        yield from (f"- `{each.name}`: {each.stands_for}" for each in agents)
     yield ""
 
 

@@ -19,6 +19,7 @@ import uvicorn
 from contract_tests.agents.bench import agent_bench
 from contract_tests.agents.broken import AGENTS, Agent
 from contract_tests.agents.catalogue import AGENT_CHECKS
+from contract_tests.agents.good.model import forget
 from contract_tests.agents.good.surroundings import SURROUNDINGS
 from contract_tests.agents.profile import load_agent_profile
 from contract_tests.agents.runner import judge_agent
@@ -27,7 +28,7 @@ from contract_tests.verdict import Level, Status, Verdict
 from emulator.certificates import Certificates
 from emulator.environment import environment_of
 
-__all__ = ["AgentMatrix", "measure"]
+__all__ = ["AgentMatrix", "measure", "served"]
 
 _AT_ONCE = 6
 _PROFILE = "voice-agent"
@@ -78,13 +79,13 @@ def measure(agents: Sequence[Agent] = AGENTS, *, own_only: bool = False) -> Agen
 def _judge(agent: Agent, *, own_only: bool) -> list[Verdict]:
     checks = [check for check in AGENT_CHECKS if not own_only or agent.caught_by in {None, check.id}]
     surroundings: dict[str, str] = {}
-    with _served(agent, surroundings) as url, agent_bench(url, load_agent_profile(_PROFILE)) as bench:
+    with served(agent, surroundings) as url, agent_bench(url, load_agent_profile(_PROFILE)) as bench:
         surroundings |= {**bench.stage.environment, "SPEECH_ENDPOINT": bench.stage.endpoint}
         return [judge_agent(check, bench) for check in checks]
 
 
 @contextmanager
-def _served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
+def served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
     """Serve an agent on a thread of its own, so that one that blocks its event loop blocks no other."""
     module, name = agent.app.split(":")
     config = uvicorn.Config(getattr(import_module(module), name), log_config=None, timeout_graceful_shutdown=1)
@@ -102,6 +103,7 @@ def _served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+            forget(surroundings.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", ""))
 
 
 def main() -> int:

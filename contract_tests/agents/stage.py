@@ -7,9 +7,11 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import httpx
+
 from contract_tests.agents.voice import Voice
 from emulator import Endpoint, Switches
-from emulator.agentcore.start import agent_container
+from emulator.agentcore.start import AgentStartError, agent_container
 from emulator.bedrock.script import Script
 from emulator.server import Server
 
@@ -23,6 +25,7 @@ _CUT = 701
 """Bytes of the pieces in which the answer travels: they line up with nothing."""
 _KEPT = 400
 _START_S = 180.0
+_ANSWERS_S = 5.0
 
 
 @dataclass
@@ -82,6 +85,7 @@ def staged(
                 }
                 container = agent_container(agent, {**stage.environment, **own}, limit=_START_S, heard=stage.hear)
                 async with container as stage.url:
+                    await _answers(agent, stage.url)
                     stage.arn = server.agents.runtimes.put(_AGENT, stage.url)
                     ready.set()
                     await stopping.wait()
@@ -106,6 +110,23 @@ def staged(
         if loops and not loops[0].is_closed():
             loops[0].call_soon_threadsafe(stopping.set)
         running.join()
+
+
+async def _answers(agent: str, url: str) -> None:
+    """Look whether an agent that runs already is there; one that was started here has been waited for.
+
+    Raises:
+        AgentStartError: it is not.
+    """
+    if agent != url:
+        return
+    try:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            await http.get(f"{url}/ping", timeout=_ANSWERS_S)
+    except httpx.HTTPError as error:
+        raise AgentStartError(
+            f"GET {url}/ping gave no answer ({type(error).__name__}); is the agent running?"
+        ) from error
 
 
 async def _until(work: Coroutine[None, None, None], stopping: asyncio.Event, ready: threading.Event) -> None:

@@ -9,18 +9,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from contract_tests import broken
+from contract_tests.agents.broken import AGENTS
+from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.catalogue import CHECKS
-from contract_tests.check import Check
+from contract_tests.check import Claim
+from contract_tests.exit_status import ExitStatus
 from contract_tests.image.checks import IMAGE_CHECKS, ImageCheck
 from contract_tests.lint.finding import Rule
 from contract_tests.lint.rules import RULES
+from contract_tests.report import why
 from contract_tests.verdict import Fix
 from emulator import facts
 
 __all__ = ["add_to", "listing"]
 
 _WIDTH = 110
-_EVERYTHING: tuple[Check | Rule | ImageCheck, ...] = (*CHECKS, *RULES, *IMAGE_CHECKS)
+_EVERYTHING: tuple[Claim | Rule | ImageCheck, ...] = (*CHECKS, *AGENT_CHECKS, *RULES, *IMAGE_CHECKS)
 
 
 def add_to(commands: Any) -> None:
@@ -34,13 +38,15 @@ def add_to(commands: Any) -> None:
 
 def _list(_: argparse.Namespace) -> int:
     print("\n".join(listing()))
-    return 0
+    return ExitStatus.GOOD
 
 
 def listing() -> Iterator[str]:
     """Yield a line for each check."""
     yield "contract check: a running container"
     yield from (f"  {check.id:<5} {check.name:<26} {check.level:<6} {check.stake}" for check in CHECKS)
+    yield "contract check agent: an agent behind AgentCore (agent:MODULE:APP, agent:http://HOST:PORT)"
+    yield from (f"  {check.id:<5} {check.name:<26} {check.level:<6} {check.stake}" for check in AGENT_CHECKS)
     yield "contract lint: Python source"
     yield from (f"  {rule.id:<5} {rule.name:<26} {rule.check:<6} {rule.why}" for rule in RULES)
     yield "contract image: a Dockerfile, an archive, an image"
@@ -51,23 +57,23 @@ def _explain(options: argparse.Namespace) -> int:
     wanted = options.id.upper()
     for each in _EVERYTHING:
         if each.id == wanted or each.name.upper() == wanted:
-            lines = _check(each) if isinstance(each, Check) else _rule(each) if isinstance(each, Rule) else _image(each)
+            lines = _check(each) if isinstance(each, Claim) else _rule(each) if isinstance(each, Rule) else _image(each)
             print("\n".join(lines).rstrip())
-            return 0
+            return ExitStatus.GOOD
     known = [each.id for each in _EVERYTHING]
     near = difflib.get_close_matches(wanted, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     print(f"contract explain: nothing is called {options.id!r}.{hint} See `contract list`.", file=sys.stderr)
-    return 4
+    return ExitStatus.USAGE
 
 
-def _check(check: Check) -> Iterator[str]:
+def _check(check: Claim) -> Iterator[str]:
     yield f"{check.id} {check.name} ({check.level})"
     yield ""
     yield from _section("What is done", inspect.getdoc(check) or "")
     yield from _section("At stake", check.stake)
     yield from _facts(check.facts)
-    seen = [each for each in broken.CONTAINERS if each.caught_by == check.id]
+    seen = [each for each in (*broken.CONTAINERS, *AGENTS) if each.caught_by == check.id]
     if seen:
         yield "Seen in public"
         for each in seen:
@@ -97,7 +103,7 @@ def _image(check: ImageCheck) -> Iterator[str]:
 def _facts(ids: tuple[str, ...]) -> Iterator[str]:
     if not ids:
         return
-    yield "Why SageMaker does that"
+    yield why(ids)
     for fact_id in ids:
         fact = facts.get(fact_id)
         yield from _wrapped(f"{fact.statement} [{fact.confidence}]", "")

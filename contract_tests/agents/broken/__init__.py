@@ -20,6 +20,11 @@ class Agent:
     stands_for: str
     cause: str = ""
 
+    @property
+    def source(self) -> str:
+        """The file that it is written in, from the root of the repository."""
+        return f"{self.app.split(':')[0].replace('.', '/')}.py"
+
 
 def _broken(module: str, caught_by: str, stands_for: str, cause: str) -> Agent:
     return Agent(module.replace("_", "-"), f"contract_tests.agents.broken.{module}:app", caught_by, stands_for, cause)

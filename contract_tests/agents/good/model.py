@@ -3,26 +3,38 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from functools import cache
+from contextlib import closing
 from typing import Any
 
 import boto3
 
 from contract_tests.agents.good.surroundings import setting
 
-__all__ = ["deltas", "raw_events"]
+__all__ = ["deltas", "forget", "raw_events"]
 
 _MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
 
-@cache
-def _bedrock(url: str) -> Any:
-    session = boto3.session.Session(
-        aws_access_key_id=setting("AWS_ACCESS_KEY_ID"),
-        aws_secret_access_key=setting("AWS_SECRET_ACCESS_KEY"),
-        region_name=setting("AWS_REGION"),
-    )
-    return session.client("bedrock-runtime", endpoint_url=url, verify=setting("AWS_CA_BUNDLE"))
+_clients: dict[str, Any] = {}
+"""By address: a process may serve several agents."""
+
+
+def _bedrock() -> Any:
+    url = setting("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
+    if url not in _clients:
+        session = boto3.session.Session(
+            aws_access_key_id=setting("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=setting("AWS_SECRET_ACCESS_KEY"),
+            region_name=setting("AWS_REGION"),
+        )
+        _clients[url] = session.client("bedrock-runtime", endpoint_url=url, verify=setting("AWS_CA_BUNDLE"))
+    return _clients[url]
+
+
+def forget(url: str) -> None:
+    """Close the connections to an address."""
+    if (client := _clients.pop(url, None)) is not None:
+        client.close()
 
 
 async def deltas(prompt: str) -> AsyncIterator[str | None]:
@@ -37,7 +49,7 @@ async def raw_events(prompt: str) -> AsyncIterator[dict[str, Any] | None]:
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[dict[str, Any] | BaseException | str | None] = asyncio.Queue()
     left = threading.Event()
-    bedrock = _bedrock(setting("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"))
+    bedrock = _bedrock()
 
     def put(item: dict[str, Any] | BaseException | str | None) -> None:
         if not left.is_set():
@@ -64,12 +76,13 @@ def _read(bedrock: Any, prompt: str, put: Any, left: threading.Event) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": prompt}]}]
     while True:
         text, tool = "", None
-        for event in bedrock.converse_stream(modelId=_MODEL, messages=messages)["stream"]:
-            if left.is_set():
-                return
-            put(event)
-            text += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
-            tool = event.get("contentBlockStart", {}).get("start", {}).get("toolUse", tool)
+        with closing(bedrock.converse_stream(modelId=_MODEL, messages=messages)["stream"]) as stream:
+            for event in stream:
+                if left.is_set():
+                    return
+                put(event)
+                text += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
+                tool = event.get("contentBlockStart", {}).get("start", {}).get("toolUse", tool)
         put(None)
         if tool is None:
             return

@@ -1,0 +1,114 @@
+"""The checks of agents are tested by what they catch, and by what they leave alone."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract_tests.agents.bench import agent_bench
+from contract_tests.agents.broken import AGENTS
+from contract_tests.agents.catalogue import AGENT_CHECKS
+from contract_tests.agents.checks.life_cycle import LifeCycle
+from contract_tests.agents.checks.splitter import Splitter
+from contract_tests.agents.checks.sse_safe import SseSafe
+from contract_tests.agents.matrix import measure, served
+from contract_tests.agents.profile import load_agent_profile
+from contract_tests.agents.runner import judge_agent
+from contract_tests.agents.script import SCRIPT
+from contract_tests.agents.stage import staged
+from contract_tests.verdict import Status
+from emulator.agentcore.start import AgentStartError
+from emulator.environment import environment_of
+
+STANDIN = next(agent for agent in AGENTS if agent.caught_by is None)
+
+
+def test_each_broken_agent_fails_its_own_check() -> None:
+    matrix = measure(own_only=True)
+    problems = "\n\n".join(matrix.problems())
+    assert not problems, problems
+
+
+def test_every_check_has_an_agent_that_it_catches() -> None:
+    assert {agent.caught_by for agent in AGENTS} == {None, *(check.id for check in AGENT_CHECKS)}
+    assert all(agent.cause and "https://" in agent.stands_for for agent in AGENTS if agent.caught_by)
+
+
+def test_of_an_agent_that_is_not_ours_what_can_be_seen_is_judged() -> None:
+    surroundings: dict[str, str] = {}
+    with served(STANDIN, surroundings) as url, staged(url, SCRIPT) as elsewhere:
+        surroundings |= {**elsewhere.environment, "SPEECH_ENDPOINT": elsewhere.endpoint}
+        authority = {"SSL_CERT_FILE": elsewhere.environment["SSL_CERT_FILE"]}
+        with environment_of(authority), agent_bench(url, load_agent_profile("agentcore")) as bench:
+            framing, splitter, life = (judge_agent(check, bench) for check in (SseSafe(), Splitter(), LifeCycle()))
+    assert framing.status is Status.PASS, framing
+    assert splitter.status is Status.NOT_APPLICABLE
+    assert life.status is Status.PASS, life
+    assert "cannot be made to fail" in life.behaviour.observed
+
+
+def test_an_agent_that_is_not_there_is_no_verdict() -> None:
+    with (
+        pytest.raises(AgentStartError, match="is the agent running"),
+        agent_bench("http://127.0.0.1:1", load_agent_profile("agentcore")),
+    ):
+        pass
+
+
+def contract(folder: Path, *arguments: str) -> tuple[int, str, list[dict[str, object]]]:
+    """Run ``contract check``; return exit status, output and verdicts."""
+    file = folder / "verdicts.json"
+    command = [sys.executable, "-m", "contract_tests.cli.main", "check", *arguments, f"--json={file}"]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "COLUMNS": "150"},
+    )
+    verdicts = json.loads(file.read_text("utf-8"))["verdicts"] if file.exists() else []
+    return done.returncode, done.stdout, verdicts
+
+
+def test_the_voice_agent_of_this_repository_passes(tmp_path: Path) -> None:
+    code, output, verdicts = contract(tmp_path, "agent")
+    assert code == 0, output
+    sides = [(each["id"], each["behaviour"]["status"], each["closing"]["status"]) for each in verdicts]  # type: ignore[index]
+    assert sides == [("CT20", "PASS", "PASS"), ("CT21", "PASS", "PASS"), ("CT22", "PASS", "PASS")]
+
+
+def test_a_broken_agent_is_told_what_to_do(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    code, output, verdicts = contract(
+        tmp_path,
+        "agent:contract_tests.agents.broken.odd_base64:app",
+        "--profile=voice-agent",
+        "--only=CT20",
+        f"--html={page}",
+    )
+    assert code == 1, output
+    words = re.sub(r"\s+", " ", output)
+    for part in (
+        "CT20 sse-safe (MUST): FAIL",
+        "audio events decode to an odd number of bytes, the first is event 0 with 4,063",
+        "Each frame of the voice is encoded as it came",
+        "+ whole = len(pcm) // 2 * 2",
+        "client ← AgentCore event",
+        "Why AgentCore does that",
+    ):
+        assert part in words, output
+    assert [each["id"] for each in verdicts] == ["CT20"]
+    assert "client ↔ AgentCore" in page.read_text("utf-8")
+
+
+def test_an_agent_that_does_not_come_up_is_no_target(tmp_path: Path) -> None:
+    (tmp_path / "gone.py").write_text("raise SystemExit('no key')\n", "utf-8")
+    code, output, _ = contract(tmp_path, f"agent:{tmp_path}/gone.py:app", "--only=CT20")
+    assert code == 3, output
+    assert "no key" in output
