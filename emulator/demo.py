@@ -146,8 +146,8 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
     async with contextlib.AsyncExitStack() as agents, server:
         # a container that shares a laptop's processor with everything else is slow, and no fault to be told of
         patience = {"SPEECH_WORK_TIMEOUT_S": os.environ.get("SPEECH_WORK_TIMEOUT_S", "60")}
-        container = agent_container(options.agent, {**patience, **agent_environment(server, _ENDPOINT)})
-        address = await agents.enter_async_context(container)
+        starting = agent_container(options.agent, {**patience, **agent_environment(server, _ENDPOINT)})
+        address = await agents.enter_async_context(starting)
         arn = server.agents.runtimes.put(options.agent_name, address)
         if script is None:
             print(
