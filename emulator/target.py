@@ -52,7 +52,7 @@ class Target:
     @property
     def profile(self) -> str:
         """The profile to judge it by, where none is asked for."""
-        return "kokoro" if self.kind == "kokoro" else "sagemaker"
+        return "kokoro-cancel" if self.kind == "kokoro" else "sagemaker"
 
     @property
     def start_timeout(self) -> float:

@@ -1,6 +1,7 @@
 """Profiles: the built-in ones, good files, and errors that name the file, the key and the near miss."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,22 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_built_in_profiles_load() -> None:
-    names = ["deepgram-stt", "deepgram-tts", "echo", "kokoro", "openai-realtime", "sagemaker"]
+    names = ["deepgram-stt", "deepgram-tts", "echo", "kokoro", "kokoro-cancel", "openai-realtime", "sagemaker"]
     assert [load(name).name for name in builtin_profiles()] == names
     assert isinstance(load("sagemaker").end, AnyReplyMark)
     assert load("kokoro").id_member == "request_id"
     assert load("kokoro").audio is not None
     assert load("kokoro").parameters["voice"] == ("nosuch",)
+
+
+def test_the_profile_with_cancel_is_the_other_one_and_a_cancel_message() -> None:
+    ours = load("kokoro-cancel")
+    assert ours.cancel is not None
+    assert json.loads(ours.cancel.render("a")) == {"type": "cancel", "request_id": "a"}
+    theirs = load("kokoro")
+    same = replace(theirs, parameters={})  # it holds a NaN, which is not equal to itself
+    assert replace(ours, name="kokoro", title=theirs.title, cancel=None, parameters={}) == same
+    assert repr(ours.parameters) == repr(theirs.parameters)
 
 
 def test_a_profile_is_a_few_lines(tmp_path: Path) -> None:
