@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.catalogue import CHECKS
 from contract_tests.cli.main import main
 from contract_tests.image.checks import IMAGE_CHECKS
@@ -84,7 +85,7 @@ def test_errors_say_what_to_do(
 
 
 def test_everything_is_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    ids = [*(each.id for each in CHECKS), *(each.id for each in RULES), *(each.id for each in IMAGE_CHECKS)]
+    ids = [each.id for each in (*CHECKS, *AGENT_CHECKS, *RULES, *IMAGE_CHECKS)]
     assert ended(["list"]) == 0
     assert re.findall(r"^  (\w+)", capsys.readouterr().out, re.MULTILINE) == ids
     for each in ids:
