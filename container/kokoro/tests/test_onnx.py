@@ -11,6 +11,7 @@ from container.kokoro.engine import Engine, threads
 from container.kokoro.errors import SetupError
 from container.kokoro.messages import Utterance
 from container.kokoro.onnx_engine import OnnxEngine
+from container.kokoro.pcm import MODEL_RATE, Samples
 from container.kokoro.phonemes import Phonemizer
 from container.kokoro.speech import Speech
 from container.kokoro.vocabulary import MAX_PHONEMES
@@ -104,6 +105,48 @@ async def test_a_request_leaves_the_loop_free(onnx: Engine, phonemizer: Phonemiz
         turns += 1
     assert turns > 5
     assert longest < 0.25, "SageMaker wants a connection accepted within 250 ms"
+
+
+class Slowed:
+    """The real model on a clock of its own, on which it takes `factor` seconds for each second of audio."""
+
+    together = 1
+
+    def __init__(self, model: Engine, factor: float) -> None:
+        self.description, self.voice_names = model.description, model.voice_names
+        self._model = model
+        self._factor = factor
+        self.now = 0.0
+
+    def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
+        samples = self._model.synthesise(phonemes, voice, speed)
+        self.now += self._factor * len(samples) / MODEL_RATE
+        return samples
+
+
+@pytest.mark.parametrize("factor", [0.3, 0.56, 0.9])
+async def test_who_listens_in_real_time_hears_the_first_clause_early_and_no_gap(
+    onnx: Engine, phonemizer: Phonemizer, factor: float
+) -> None:
+    text = (
+        "Thank you for calling, your order left our warehouse this morning and is on its way to you. You can follow it "
+        "online, or ask me again tomorrow."
+    )
+    model = Slowed(onnx, factor)
+    speech = Speech(model, phonemizer, clock=lambda: model.now)
+    speech.warm_up()
+    begun = model.now
+    delivery = speech.utter(Utterance(text))
+    frames = delivery.frames()
+    await anext(frames)
+    first_s = delivery.elapsed_s
+    async for _ in frames:
+        pass
+    speech.stop()
+    assert delivery.dry_s == 0
+    assert 12 > delivery.seconds > 6
+    assert delivery.first_audio_s == pytest.approx(first_s)
+    print(factor, first_s, model.now - begun)
 
 
 def test_a_file_that_is_no_model(weights: Weights) -> None:

@@ -1,6 +1,7 @@
 """The torch engine, from the packaged weights: `uv run --extra torch pytest -m torch`."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from container.kokoro import engine
+from container.kokoro.bench.batching import distance
 from container.kokoro.engine import Engine
 from container.kokoro.errors import SetupError
 from container.kokoro.pcm import Samples
@@ -111,6 +113,7 @@ def test_without_the_extra_the_error_names_it(weights: Weights) -> None:
     [
         ("KOKORO_DEVICE", "tpu", "KOKORO_DEVICE is 'tpu', expected cpu, cuda or cuda:NUMBER"),
         ("KOKORO_DEVICE", "cuda:99", "KOKORO_DEVICE is 'cuda:99', but torch sees"),
+        ("KOKORO_BATCH", "0", "KOKORO_BATCH is '0', expected a whole number from 1 to 64"),
         ("KOKORO_PRECISION", "int4", "expected one of fp32, bf16, fp16"),
     ],
 )
@@ -151,6 +154,72 @@ def test_no_weight_norm_and_no_gradient_is_left(torch_engine: Engine, phonemizer
     assert not [name for name, _ in model.named_parameters() if name.endswith(("weight_g", "weight_v"))]
     run = phonemizer.read("Hello there.", "a").runs[0]
     assert len(torch_engine.synthesise(run, "af_heart+am_michael", 1.0)) > 12_000
+
+
+BATCH = [
+    ("Hello there.", "af_heart", 1.0),
+    ("The quick brown fox jumps over the dog.", "am_michael", 1.0),
+    ("A sentence, spoken fast.", "bf_emma", 1.5),
+]
+
+
+@pytest.fixture
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the random phases and the noise out of the model, so that two takes are the same."""
+    import torch  # noqa: PLC0415  # an extra
+
+    monkeypatch.setattr(torch, "randn_like", torch.zeros_like)
+    monkeypatch.setattr(torch, "rand", torch.zeros)
+
+
+@marked
+@pytest.mark.usefixtures("no_noise")
+def test_texts_of_any_lengths_voices_and_speeds_spoken_at_once_are_those_spoken_alone(
+    torch_engine: Engine, phonemizer: Phonemizer
+) -> None:
+    from container.kokoro.torch_engine import TorchEngine  # noqa: PLC0415  # an extra
+
+    assert isinstance(torch_engine, TorchEngine)
+    runs = [(phonemizer.read(text, voice[0]).runs[0], voice, speed) for text, voice, speed in BATCH]
+    alone = [torch_engine.speak_together([run])[0] for run in runs]
+    together = torch_engine.speak_together(runs)
+    assert [len(audio) for audio in together] == [len(audio) for audio in alone]
+    for one, other in zip(alone, together, strict=True):
+        assert np.abs(one).max() > 0.05
+        assert np.corrcoef(one, other)[0, 1] > 0.99
+        assert distance(one, other) < 0.5
+    for audio in torch_engine.speak_together([runs[0]] * 2):
+        assert np.corrcoef(audio, alone[0])[0, 1] > 0.99
+
+
+@marked
+def test_a_batch_is_no_further_from_a_text_alone_than_two_takes_of_it(
+    torch_engine: Engine, phonemizer: Phonemizer
+) -> None:
+    from container.kokoro.torch_engine import TorchEngine  # noqa: PLC0415  # an extra
+
+    assert isinstance(torch_engine, TorchEngine)
+    runs = [(phonemizer.read(text, voice[0]).runs[0], voice, speed) for text, voice, speed in BATCH]
+    first, second = ([torch_engine.speak_together([run])[0] for run in runs] for _ in range(2))
+    batch = torch_engine.speak_together(runs)
+    for one, other, together in zip(first, second, batch, strict=True):
+        assert distance(one, together) < distance(one, other) + 0.5
+    shorter = min(len(first[0]), len(first[2]))
+    assert distance(first[0][:shorter], first[2][:shorter]) > 3 * distance(first[0], batch[0]), "it tells texts apart"
+
+
+@marked
+def test_a_batch_setting_lets_threads_speak_together(
+    torch_weights: Weights, phonemizer: Phonemizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KOKORO_BATCH", "3")
+    loaded = engine.load("torch", torch_weights)
+    assert loaded.together == 3
+    assert "batches of 3" in loaded.description
+    runs = [phonemizer.read(text, "a").runs[0] for text in ("Hello there.", "Good morning.", "How are you?", "Yes.")]
+    with ThreadPoolExecutor(4) as pool:
+        audio = list(pool.map(lambda run: loaded.synthesise(run, "af_heart", 1.0), runs))
+    assert all(12_000 < len(samples) < 72_000 for samples in audio)
 
 
 @pytest.mark.gpu
