@@ -23,7 +23,7 @@ from contract_tests.check import Check
 from contract_tests.collector import Collector, VerdictRepr, attach
 from contract_tests.export import to_json
 from contract_tests.progress import COLOURS, Progress
-from contract_tests.report import render, summary_line
+from contract_tests.report import next_steps, render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
 from contract_tests.workers import auto_workers, ended_by_sigterm, is_first, is_worker, taking_turns
@@ -232,17 +232,21 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print one line per check, and the text of warnings; failures have been printed in full."""
+    """Print the text of warnings, failures have been printed in full, and one line per check."""
     found = verdicts(config)
     if not found:
         return
+    warnings = [verdict for verdict in found if verdict.status is Status.WARN]
+    if warnings:
+        terminalreporter.section("contract: warnings")
+    for verdict in warnings:
+        terminalreporter.line(render(verdict))
+        terminalreporter.line("")
     terminalreporter.section(f"contract: {config.stash[title]}, profile {config.stash[profile_name]}")
     for verdict in found:
         terminalreporter.line(summary_line(verdict), **{COLOURS[verdict.status]: True})
-    for verdict in found:
-        if verdict.status is Status.WARN:
-            terminalreporter.line("")
-            terminalreporter.line(render(verdict))
+    for line in next_steps(found, config.stash[profile_name]):
+        terminalreporter.line(line)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

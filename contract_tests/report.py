@@ -11,6 +11,7 @@ __all__ = ["render", "summary_line", "why"]
 _WIDTH = 110
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\n")}
 _INDENT = "    "
+_GENERAL = "sagemaker"
 _BAD = frozenset({Status.FAIL, Status.WARN})
 
 
@@ -23,6 +24,18 @@ def summary_line(verdict: Verdict) -> str:
 def why(fact_ids: Sequence[str]) -> str:
     """Return the heading above facts: whose they are."""
     return f"Why {'AgentCore' if all(each.startswith('agent.') for each in fact_ids) else 'SageMaker'} does that"
+
+
+def next_steps(verdicts: Sequence[Verdict], profile: str) -> Iterator[str]:
+    """Yield what to do after a run, in a few words; nothing where all is said."""
+    failing = [verdict.id for verdict in verdicts if verdict.status is Status.FAIL]
+    if failing:
+        yield f"Failed: {', '.join(failing)}. The text of each is above: what was seen, probable causes, the fix."
+        yield f"Begin with the first: the others may follow from it. `contract explain {failing[0]}` tells who met it."
+    unjudged = sum(verdict.status is Status.NOT_APPLICABLE for verdict in verdicts)
+    if profile == _GENERAL and unjudged:
+        those = "1 check needs" if unjudged == 1 else f"{unjudged} checks need"
+        yield f"{those} to know more of the protocol: --profile, see docs/profiles.md."
 
 
 def _both_sides(verdict: Verdict) -> str:

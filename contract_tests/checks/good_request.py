@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from collections.abc import Sequence
 
 from contract_tests.answer import Answer
 from contract_tests.bench import Baseline, Bench
@@ -11,8 +12,9 @@ from contract_tests.checks.control_frames import misnamed
 from contract_tests.checks.readiness import EARLY_PING, READY, ReadinessAndStop
 from contract_tests.client import Failed, Part, Silence
 from contract_tests.conversation import Conversation
+from contract_tests.likely import likely_profile, profile_command
 from contract_tests.likeness import any_reply, looks_like_error, shown
-from contract_tests.profile import Profile
+from contract_tests.profile import Profile, load
 from contract_tests.verdict import Finding, Fix, failed, not_applicable, passed, warned
 
 __all__ = ["GoodRequest", "measure"]
@@ -41,7 +43,8 @@ class GoodRequest(Check):
         answer, log = await measure(bench)
         unjudged = not_applicable("not judged here")
         if bench.baseline is not None and any_reply(bench.profile):
-            return _any_reply(answer, bench.baseline.tail), unjudged, log
+            heard = bench.sessions[-1].session.heard if bench.sessions else answer.parts
+            return _any_reply(answer, bench.baseline.tail, heard), unjudged, log
         if bench.baseline is not None and bench.late:
             return _late(bench, answer), unjudged, log
         if bench.baseline is not None:
@@ -125,7 +128,7 @@ def _late(bench: Bench, answer: Answer) -> Finding:
     )
 
 
-def _any_reply(answer: Answer, tail: float) -> Finding:
+def _any_reply(answer: Answer, tail: float, heard: Sequence[Part]) -> Finding:
     observed = f"the first reply, which this profile takes for the answer: {shown(answer)}"
     if tail and not looks_like_error(answer):
         return warned(
@@ -133,10 +136,7 @@ def _any_reply(answer: Answer, tail: float) -> Finding:
             expected="an answer of one message, since this profile knows no other",
             observed=f"{observed}; but it goes on, and what follows is not looked at",
             causes=("The answer has several parts: a start, audio, an end.",),
-            fix=Fix(
-                "Say how its end is recognised, so that whole answers, their order and their audio can be judged: "
-                '`contract init my.toml --end-json \'{"type": "done"}\'`, then --profile=my.toml (docs/profiles.md).'
-            ),
+            fix=_say_how_it_ends(heard, answer.request_id),
         )
     if not looks_like_error(answer):
         return passed(observed)
@@ -149,6 +149,19 @@ def _any_reply(answer: Answer, tail: float) -> Finding:
             "Write a profile for it: a few lines of TOML with `request.template` and `reply.end` "
             "(copy contract_tests/profiles/sagemaker.toml), and pass it with --profile=FILE.toml."
         ),
+    )
+
+
+def _say_how_it_ends(heard: Sequence[Part], request_id: str) -> Fix:
+    known = likely_profile(heard, request_id)
+    if known is not None:
+        return Fix(
+            f"It speaks like the profile {known!r} ({load(known).title}): run the checks with --profile={known}, so "
+            "that whole answers, their order and their audio are judged."
+        )
+    return Fix(
+        "Say how its end is recognised, so that whole answers, their order and their audio can be judged: "
+        f"`{profile_command(heard, request_id)}`, look it through, then --profile=my.toml (docs/profiles.md)."
     )
 
 

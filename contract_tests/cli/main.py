@@ -11,6 +11,8 @@ from contract_tests.exit_status import ExitStatus
 __all__ = ["main"]
 
 _EPILOG = """\
+to begin: contract check my_app:app (an ASGI app), FILE.py:app, image:NAME or http://HOST:PORT
+
 exit status: 0 nothing is wrong, 1 a check failed or something was found, 2 interrupted,
 3 what was to be judged is not there, 4 the command line cannot be understood, 5 no check is left (docs/ci.md)"""
 

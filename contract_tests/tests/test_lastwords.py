@@ -28,3 +28,10 @@ def test_without_a_traceback_the_last_lines() -> None:
     assert last_words([str(number) for number in range(100)]) == tuple(str(number) for number in range(75, 100))
     assert last_words(["x" * 1000])[0] == "x" * 300 + "…"
     assert last_words([]) == ()
+
+
+def test_that_the_caller_has_gone_is_no_news_beside_another_exception() -> None:
+    gone = ["ERROR in the application", RAISED[0], "  frame", "starlette.websockets.WebSocketDisconnect: (1000, '')"]
+    lines = [*gone, "ERROR in another one", *RAISED, "INFO connection closed", *gone, *gone]
+    assert last_words(lines) == ("ERROR in another one", *RAISED, "INFO connection closed")
+    assert last_words([*gone, *gone]) == tuple(gone)

@@ -39,6 +39,7 @@ def test_an_answer_of_several_parts_is_not_mistaken_for_several_answers(tmp_path
         good, *others = run_checks(url, load("sagemaker"), checks, idle_seconds=0.5)
     assert good.status is Status.WARN
     assert "it goes on" in good.worst.observed
+    assert "run the checks with --profile=kokoro" in render(good)
     assert [each.status for each in others] == [Status.PASS, Status.PASS]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from contract_tests.catalogue import CHECKS
-from contract_tests.report import render, summary_line
+from contract_tests.report import next_steps, render, summary_line
 from contract_tests.verdict import Finding, Fix, Level, Status, Verdict, failed, not_applicable, passed, warned
 from emulator import facts
 
@@ -108,3 +108,12 @@ def test_what_a_container_sent_cannot_control_the_terminal() -> None:
     text = render(verdict(odd, passed("fine")))
     assert r"a\x1b[2Jb\x07c\x00" in text
     assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]
+
+
+def test_a_run_ends_with_what_to_do() -> None:
+    fails, unjudged = verdict(BAD, BAD), verdict(not_applicable("why"), not_applicable("why"))
+    first, second, third = next_steps([fails, unjudged], "sagemaker")
+    assert first.startswith("Failed: CT0.")
+    assert "`contract explain CT0`" in second
+    assert third == "1 check needs to know more of the protocol: --profile, see docs/profiles.md."
+    assert not list(next_steps([verdict(passed("fine"), WARNING), unjudged], "kokoro"))
