@@ -11,6 +11,7 @@
 import random
 from typing import Any
 
+import gevent  # type: ignore[import-untyped]
 from locust import User, between, events, task
 from locust.runners import MasterRunner, WorkerRunner
 
@@ -37,6 +38,13 @@ def _options(parser: Any) -> None:
         "--endpoint-url", metavar="URL", env_var="LOAD_ENDPOINT_URL", default="", help="what stands in for AWS"
     )
     parser.add_argument("--profile-of-speech", metavar="NAME", default="kokoro", help="protocol of the container")
+    parser.add_argument(
+        "--answers",
+        type=int,
+        metavar="N",
+        default=0,
+        help="end after so many answers, if that is sooner",
+    )
     parser.add_argument("--think-s", type=float, metavar="SECONDS", default=1.0, help="pause between two turns")
 
 
@@ -63,8 +71,17 @@ def _begin(environment: Any, **_: Any) -> None:
             environment.talking = Talking(arguments)
         if not isinstance(environment.runner, WorkerRunner):
             environment.instances = _instances(chosen)
+            if environment.parsed_options.answers:
+                gevent.spawn(_end_after, environment, environment.parsed_options.answers)
     except (SettingsError, NotConfiguredError, UnreachableError) as error:
         raise SystemExit(f"locust: {error}") from None
+
+
+def _end_after(environment: Any, answers: int) -> None:
+    # workers report every three seconds
+    while environment.stats.get(TURN, _KIND).num_requests < answers:
+        gevent.sleep(0.2)
+    environment.runner.quit()
 
 
 def _instances(chosen: Settings) -> int | None:

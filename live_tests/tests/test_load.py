@@ -95,7 +95,8 @@ def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> Non
     done = subprocess.run(
         [
             *(sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")),
-            *("--headless", "-u", "4", "-r", "4", "-t", "12s", "--processes", "2", "--think-s", "0.2"),
+            *("--headless", "-u", "4", "-r", "4", "-t", "120s", "--answers", "12", "--processes", "2"),
+            *("--think-s", "0.2"),
             *("--endpoint", ENDPOINT, "--endpoint-url", rehearsal.emulator.url),
         ],
         cwd=ROOT,
@@ -103,9 +104,12 @@ def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> Non
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert re.search(r"^first audio, ms +\d+ +0 ", done.stdout, re.MULTILINE), done.stdout
+    assert "2 workers connected" in done.stdout
+    heard = re.search(r"^first audio, ms +(\d+) +0 ", done.stdout, re.MULTILINE)
+    assert heard is not None, done.stdout
+    assert int(heard[1]) >= 12
     assert "1 instance behind the endpoint: 4.0 sessions" in done.stdout
