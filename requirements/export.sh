@@ -9,8 +9,11 @@ export_to requirements/torch.txt --extra torch
 export_to container/agent/requirements.txt --no-default-groups --extra agent
 export_to container/agent/requirements-mp3.txt --no-default-groups --extra mp3
 export_to container/kokoro/requirements-fetch.txt --only-group fetch
-export_to container/kokoro/requirements-onnx.txt --no-default-groups --extra kokoro
-export_to container/kokoro/requirements-torch.txt --no-default-groups --extra torch
+export_to container/kokoro/requirements-onnx.txt --no-default-groups --extra kokoro --extra mp3 --extra s3
+export_to container/kokoro/requirements-torch.txt --no-default-groups --extra torch --extra mp3 --extra s3
+for extra in languages espeak; do   # on wish: the Dockerfile's EXTRAS
+  export_to container/kokoro/requirements-$extra.txt --no-default-groups --extra $extra
+done
 
 # clients of the emulator whose pins conflict with each other's: an environment each (emulator/tests/clients)
 pins() { uv pip compile -q --universal --python-version 3.12 --generate-hashes --no-header --no-annotate "$@"; }

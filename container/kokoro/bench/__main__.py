@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from container.kokoro.bench import (
+    batching,
     capacity,
     cost,
     drift,
+    joints,
     latency,
     leaks,
     maximum,
@@ -40,6 +42,8 @@ MEASURED: Mapping[str, Measurement] = {
     "ping": ping,
     "leaks": leaks,
     "quality": quality,
+    "joints": joints,
+    "batching": batching,
 }
 DERIVED: Mapping[str, Derivation] = {"drift": drift, "cost": cost, "plan": capacity, "panel": panel}
 _NO_CONDITION = ("command", "json", "plot", "dry_run", "engine")
