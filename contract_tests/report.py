@@ -12,6 +12,7 @@ _WIDTH = 110
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\n")}
 _INDENT = "    "
 _GENERAL = "sagemaker"
+_FIRST = "CT0"
 _BAD = frozenset({Status.FAIL, Status.WARN})
 
 
@@ -33,7 +34,10 @@ def next_steps(verdicts: Sequence[Verdict], profile: str) -> Iterator[str]:
         yield f"Failed: {', '.join(failing)}. The text of each is above: what was seen, probable causes, the fix."
         yield f"Begin with the first: the others may follow from it. `contract explain {failing[0]}` tells who met it."
     unjudged = sum(verdict.status is Status.NOT_APPLICABLE for verdict in verdicts)
-    if profile == _GENERAL and unjudged:
+    first = next((verdict.behaviour for verdict in verdicts if verdict.id == _FIRST), None)
+    if first is not None and first.status is Status.WARN and first.fix is not None:  # a profile that fits better
+        yield f"{_FIRST}: {first.fix.text}"
+    elif profile == _GENERAL and unjudged:
         those = "1 check needs" if unjudged == 1 else f"{unjudged} checks need"
         yield f"{those} to know more of the protocol: --profile, see docs/profiles.md."
 

@@ -117,3 +117,5 @@ def test_a_run_ends_with_what_to_do() -> None:
     assert "`contract explain CT0`" in second
     assert third == "1 check needs to know more of the protocol: --profile, see docs/profiles.md."
     assert not list(next_steps([verdict(passed("fine"), WARNING), unjudged], "kokoro"))
+    fits = warned(sent="a", expected="b", observed="c", fix=Fix("It speaks like 'kokoro'."))
+    assert list(next_steps([verdict(fits, passed("fine")), unjudged], "sagemaker")) == ["CT0: It speaks like 'kokoro'."]
