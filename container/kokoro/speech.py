@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Future
@@ -11,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from container.kokoro import pcm
+from container.kokoro.company import Company
 from container.kokoro.engine import Engine
 from container.kokoro.errors import RequestError, SynthesisError
 from container.kokoro.logs import where
@@ -19,6 +21,7 @@ from container.kokoro.pace import Outlook, Pace
 from container.kokoro.pcm import MODEL_RATE, Framer, Samples
 from container.kokoro.phonemes import Reading
 from container.kokoro.plan import Piece, Plan
+from container.kokoro.playhead import Playhead
 from container.kokoro.resampling import Resampler
 from container.kokoro.splitting import letters
 from container.kokoro.voices import DEFAULT_VOICE, language
@@ -50,24 +53,6 @@ class Spoken:
     computing_s: float
 
 
-class Playhead:
-    """Where a listener is who plays whatever there is: how much audio is still ahead, in seconds."""
-
-    def __init__(self, now: float) -> None:
-        self.dry_at = now
-        """When the listener has heard all there is, or had; until something is heard, when the request began."""
-
-    def add(self, seconds: float, now: float) -> float:
-        """Append audio that is there at `now`, and return the silence before it: it is played from then on."""
-        silence = max(now - self.dry_at, 0.0)
-        self.dry_at = max(self.dry_at, now) + seconds
-        return silence
-
-    def ahead_s(self, now: float) -> float:
-        """Return how much is left to play."""
-        return max(self.dry_at - now, 0.0)
-
-
 class Speech:
     """A loaded engine and its phonemizer, shared by all sessions."""
 
@@ -86,6 +71,8 @@ class Speech:
         self._worker = Worker(max_waiting, engine.together)
         self._failures = 0
         self._pace = Pace()
+        self._company = Company()
+        self._noting = threading.Lock()
         self.clock = clock
         self.listeners = 0
         """Requests that are being spoken."""
@@ -143,9 +130,10 @@ class Speech:
     def speak(self, piece: Piece, utterance: Utterance, delivery: "Delivery | None" = None) -> Spoken:
         """Speak one piece of `utterance`; stops between two runs of the model once `delivery` is abandoned."""
         begun = self.clock()
-        reading = self._reader.read(piece.text, language(utterance.voice))
+        place = self._company.join()
         parts: list[Samples] = []
         try:
+            reading = self._reader.read(piece.text, language(utterance.voice))
             for run in reading.runs:
                 if delivery is not None and delivery.abandoned:
                     break
@@ -156,11 +144,14 @@ class Speech:
         except Exception:
             self._failures += 1
             raise
+        finally:
+            beside = self._company.leave(place)
         self._failures = 0 if parts else self._failures
         computing_s = self.clock() - begun
         if len(parts) == len(reading.runs):
-            size = letters(piece.text)[-1]
-            self._pace.observe(size, language(utterance.voice), utterance.speed, len(samples) / MODEL_RATE, computing_s)
+            size, audio_s = letters(piece.text)[-1], len(samples) / MODEL_RATE
+            with self._noting:  # what several pieces took side by side is shared out among them
+                self._pace.observe(size, language(utterance.voice), utterance.speed, audio_s, computing_s / beside)
         lead, tail = (None if part is None else part / utterance.speed for part in (piece.lead_s, piece.tail_s))
         samples = pcm.trimmed(samples, lead, tail)
         return Spoken(samples, len(reading.unspoken), computing_s)

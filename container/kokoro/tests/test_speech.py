@@ -154,3 +154,29 @@ async def test_the_opening_follows_the_measured_pace(factor: float, opening: str
     assert engine.spoken[0] == (opening or FIRST)
     assert (delivery.dry_s > 0) == dry
     assert speaking.factor == pytest.approx(factor, rel=0.4)
+
+
+async def test_pieces_side_by_side_share_out_what_they_took() -> None:
+    class Pair(FakeEngine):
+        """Two runs meet in it, and both take a second for a second of audio: half a second each, if they were alone."""
+
+        now = 0.0
+        both = threading.Barrier(2)
+
+        def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
+            samples = super().synthesise(phonemes, voice, speed)
+            self.both.wait(TIMEOUT_S)
+            self.now = len(samples) / MODEL_RATE
+            self.both.wait(TIMEOUT_S)
+            return samples
+
+    engine = Pair(together=2)
+    speaking = Speech(engine, FakeReader(), clock=lambda: engine.now)
+
+    async def hear() -> None:
+        async for _ in speaking.utter(Utterance("One sentence.")).frames():
+            pass
+
+    await asyncio.gather(hear(), hear())
+    speaking.stop()
+    assert 0.4 <= speaking.factor <= 0.8
