@@ -79,11 +79,16 @@ class _Running:
         self._writer: asyncio.Task[None] | None = None
         self._more = asyncio.Event()
         self._closing = False
+        self._left = False
         self._task = asyncio.create_task(self._run(), name="speech-link")
 
     def wake(self) -> None:
         """Look for something to send."""
         self._more.set()
+
+    def leave(self) -> None:
+        """Send nothing more: what is said from now on is for another link."""
+        self._left = True
 
     @property
     def was_open(self) -> bool:
@@ -112,7 +117,7 @@ class _Running:
 
     async def _write(self, link: Link) -> None:
         while True:
-            while (message := self._dialogue.next_message()) is not None:
+            while not self._left and (message := self._dialogue.next_message()) is not None:
                 await self._send(link, message)
             if self._closing:
                 await self._send(link, CLOSE)
@@ -321,6 +326,7 @@ class SpeechSession:
         self._ended = False
         running, self._running = self._running, None
         if running is not None:
+            running.leave()
             task = asyncio.create_task(running.abort(), name="speech-leaving")
             self._leaving.add(task)
             task.add_done_callback(self._leaving.discard)

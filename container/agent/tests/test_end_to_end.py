@@ -1,5 +1,8 @@
 """The agent as it is started, with the real Kokoro container; only the answer of the emulated Bedrock is scripted."""
 
+import shlex
+import sys
+
 import httpx
 import pytest
 
@@ -16,7 +19,8 @@ async def test_the_agent_speaks_with_kokoro(in_front: InFront, monkeypatch: pyte
         monkeypatch.setenv("SPEECH_ENDPOINT", "voice")
         for name in ("SPEECH_TIMEOUT_S", "SPEECH_WORK_TIMEOUT_S"):  # this machine may have other work to do
             monkeypatch.setenv(name, "100")
-        with launched("command:python -m container.agent serve --host 127.0.0.1 --port {port}") as url:
+        agent = f"command:{shlex.quote(sys.executable)} -m container.agent serve --host 127.0.0.1 --port {{port}}"
+        with launched(agent) as url:
             async with httpx.AsyncClient(base_url=url, timeout=120) as client:
                 events = await invoke(client)
     assert [event["spoken"] for event in of(events, "sentence")] == ["Yes.", "No."]

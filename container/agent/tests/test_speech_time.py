@@ -26,11 +26,12 @@ class ScriptedLink:
         self.steps = steps
         self.leaving_s = leaving_s
         self.closed = False
+        self.sent: list[str] = []
         self._asked = asyncio.Event()
 
     async def send(self, data: bytes) -> None:
         """Take a request."""
-        del data
+        self.sent.append(json.loads(data).get("text", "close"))
         self._asked.set()
 
     async def parts(self) -> AsyncIterator[Part]:
@@ -145,3 +146,24 @@ def test_the_agent_has_the_same_limits_and_they_can_be_set() -> None:
     assert max(default.speech_timeout_s, default.speech_work_timeout_s) < 10
     given = from_environment({"SPEECH_TIMEOUT_S": "4", "SPEECH_WORK_TIMEOUT_S": "60"})
     assert (given.speech_timeout_s, given.speech_work_timeout_s) == (4, 60)
+
+
+def test_what_is_said_after_an_error_is_not_sent_to_the_container_that_is_being_left() -> None:
+    async def run() -> tuple[list[str], list[str], bytes]:
+        links = [ScriptedLink(START, COMPLETE, PCM, leaving_s=5.0), ScriptedLink(START, PCM, COMPLETE)]
+        opened = iter(links)
+
+        async def open_() -> ScriptedLink:
+            return next(opened)
+
+        session = SpeechSession(open_)
+        session.say("One.")
+        with pytest.raises(SpeechError, match="though nothing was asked"):
+            _ = [event async for event in session.events()]
+        session.say("Two.")
+        session.end_turn()
+        events = [event async for event in session.events()]
+        await session.close()
+        return links[0].sent, links[1].sent, heard(events)
+
+    assert virtual.run(run()) == (["One."], ["Two.", "close"], PCM)
