@@ -20,7 +20,7 @@ from typing import Any
 
 from container.agent.sentences import SentenceSplitter
 
-__all__ = ["Splitter", "failures", "main"]
+__all__ = ["Splitter", "failures", "look_ahead", "main", "ours"]
 
 Splitter = Callable[[str, Iterator[str]], Iterable[str]]
 """Language and fragments to sentences, each as soon as it is certain."""

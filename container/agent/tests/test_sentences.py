@@ -3,11 +3,13 @@
 # ruff: noqa: RUF001  # CJK characters look like others, and are meant
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from container.agent.score import look_ahead, ours
 from container.agent.sentences import SentenceSplitter
 from container.agent.tests.gold import HELD_OUT, gold
 
@@ -98,6 +100,36 @@ def test_after_an_abbreviation_the_whole_next_word_decides() -> None:
     splitter = SentenceSplitter()
     assert splitter.feed("He left the U.S. Th") == []
     assert splitter.feed("e ") == ["He left the U.S."]
+
+
+@pytest.mark.parametrize(
+    ("first", "enough", "sentence"),
+    [
+        ("He thought about it...", " Th", "He thought about it..."),  # nobody stammers "it... Th"
+        ("It is 5 a.m.", " Be", "It is 5 a.m."),  # no day and no time zone begins so; with "B" the BST does
+    ],
+)
+def test_the_first_letters_of_a_word_decide_where_they_can(first: str, enough: str, sentence: str) -> None:
+    splitter = SentenceSplitter()
+    assert splitter.feed(first) == []
+    assert splitter.feed(enough) == [sentence]
+
+
+def test_one_word_of_look_ahead_is_enough_but_where_it_may_be_a_name() -> None:
+    cases = [case for case in gold() + gold(HELD_OUT) if split([case[1]], case[0]) == case[2]]
+    words = {case[1]: look_ahead(ours, case) for case in cases}
+    ahead = [count for counts in words.values() for count in counts]
+    assert len(ahead) > 160
+    assert max(ahead) == 2
+    assert sum(count == 2 for count in ahead) <= 7, {text: counts for text, counts in words.items() if 2 in counts}
+
+
+def test_look_ahead_is_counted_in_words() -> None:
+    def late(_: str, fragments: Iterator[str]) -> Iterator[str]:
+        yield from ["A b."] if [next(fragments) for _ in range(4)] else []
+        yield "".join(["C d e.", *fragments])
+
+    assert look_ahead(late, ("en", "A b. C d e.", ["A b.", "C d e."])) == [2]
 
 
 def test_a_text_without_any_stop_is_cut_between_words() -> None:
