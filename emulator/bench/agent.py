@@ -16,6 +16,7 @@ from typing import Any
 import boto3
 import botocore.config
 
+from emulator.bench.figures import at_least_one
 from emulator.bench.figures import conditions as measured_on
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
@@ -67,7 +68,9 @@ def _parser() -> argparse.ArgumentParser:
         default=_SPEECH,
         help="the speech container: by default one that takes 50 ms + 0.03 s for each second of audio; or kokoro, …",
     )
-    parser.add_argument("--runs", type=int, default=5, help="of each mode and condition (default: %(default)s)")
+    parser.add_argument(
+        "--runs", type=at_least_one, default=5, help="of each mode and condition (default: %(default)s)"
+    )
     parser.add_argument(
         "--condition",
         action="append",

@@ -7,7 +7,18 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["conditions", "figures", "headline", "markdown"]
+__all__ = ["at_least_one", "conditions", "figures", "headline", "markdown"]
+
+
+def at_least_one(given: str) -> int:
+    """Read a number of runs, for argparse.
+
+    Raises:
+        ValueError: it is none, or below 1.
+    """
+    if (number := int(given)) < 1:
+        raise ValueError(given)
+    return number
 
 
 def figures(values: Sequence[float]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from emulator.bench.client import SdkClient
 from emulator.bench.codecs import CODECS, RATE, Codec, Piece, are_available
-from emulator.bench.figures import conditions, headline, markdown
+from emulator.bench.figures import at_least_one, conditions, headline, markdown
 from emulator.bench.plot import bars
 from emulator.bench.speaking import SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
@@ -107,8 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m emulator.bench.transport", description=__doc__)
     parser.add_argument("--target", default="kokoro", help="a speech container, as emulator up takes it (%(default)s)")
-    parser.add_argument("--clips", type=int, default=len(CLIPS), metavar="N", help="only the first N (%(default)s)")
-    parser.add_argument("--block", type=int, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)")
+    parser.add_argument(
+        "--clips", type=at_least_one, default=len(CLIPS), metavar="N", help="only the first N (%(default)s)"
+    )
+    parser.add_argument(
+        "--block", type=at_least_one, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)"
+    )
     parser.add_argument("--no-words", dest="words", action="store_false", help="leave the recogniser out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the conditions")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG of the bytes")

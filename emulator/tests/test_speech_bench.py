@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from aws_sdk_sagemaker_runtime_http2.models import ModelStreamError
 
-from emulator.bench import transport, tts
+from emulator.bench import agent, transport, tts
 from emulator.bench.client import Client
 from emulator.bench.codecs import CODECS, RATE
 from emulator.bench.figures import figures, headline, markdown
@@ -186,3 +186,14 @@ def test_a_container_that_does_not_come_up_is_one_clear_error(
     assert callable(command)
     assert command(["--target", "no_such_module:app"]) == 2
     assert "no_such_module" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [(tts.main, "--runs"), (agent.main, "--runs"), (transport.main, "--clips")]
+)
+def test_nothing_to_measure_is_refused(command: object, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert callable(command)
+    for value in ("0", "-1", "x"):
+        with pytest.raises(SystemExit, match="2"):
+            command([option, value])
+        assert f"argument {option}: invalid" in capsys.readouterr().err
