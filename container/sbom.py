@@ -26,6 +26,7 @@ __all__ = ["Component", "debian", "document", "installed", "main", "python_packa
 
 _DPKG = Path("/var/lib/dpkg/status")
 _OS_RELEASE = Path("/etc/os-release")
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _WEIGHTS = {".onnx", ".pth", ".pt", ".bin"}
 _LONGEST_LICENCE = 100
 
@@ -99,8 +100,12 @@ def _licence(distribution: Distribution) -> str:
     return str(classifiers[0]).rpartition(" :: ")[2] if classifiers else ""
 
 
-def debian(status: Path | None = None, release: Path | None = None) -> list[Component]:
-    """Return the packages of a Debian system, none where it is no such system."""
+def debian(status: Path | None = None, release: Path | None = None, machine: str | None = None) -> list[Component]:
+    """Return the packages of a Debian system, none where it is no such system.
+
+    ``machine`` (``x86_64`` or ``aarch64``) is that of the image, where it is built on one of another kind.
+    """
+    wanted = _ARCHITECTURES.get(machine or "", "")
     status, release = status or _DPKG, release or _OS_RELEASE
     if not status.is_file():
         return []
@@ -111,8 +116,12 @@ def debian(status: Path | None = None, release: Path | None = None) -> list[Comp
     for paragraph in status.read_text("utf-8").split("\n\n"):
         fields = dict(re.findall(r"^([\w-]+): (.*)$", paragraph, re.MULTILINE))
         if fields.get("Status", "").endswith(" installed"):
-            name, version, machine = (fields.get(key, "") for key in ("Package", "Version", "Architecture"))
-            purl = f"pkg:deb/debian/{quote(name, safe='')}@{quote(version, safe='')}?arch={machine}&distro={system}"
+            name, version, architecture = (fields.get(key, "") for key in ("Package", "Version", "Architecture"))
+            if wanted and architecture != "all":
+                architecture = wanted
+            purl = (
+                f"pkg:deb/debian/{quote(name, safe='')}@{quote(version, safe='')}?arch={architecture}&distro={system}"
+            )
             found.append(Component(name, version, purl))
     return found
 
@@ -143,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("path", type=Path, help="file to write")
     parser.add_argument("--site", type=Path, action="append", help="site-packages; repeatable (default: this Python's)")
     parser.add_argument("--weights", type=Path, action="append", default=[], help="folder with weights; repeatable")
+    parser.add_argument("--machine", choices=_ARCHITECTURES, help="that the image is for (default: this one)")
     options = parser.parse_args(arguments)
     folders = [*(options.site or []), *options.weights]
     missing = [str(folder) for folder in folders if not folder.is_dir()]
@@ -150,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{', '.join(missing)}: no such folder, so that the list would be incomplete")
     components = installed(options.site or [Path(entry) for entry in sys.path if entry])
     components += [part for folder in options.weights for part in weights(folder)]
-    components += debian()
+    components += debian(machine=options.machine)
     write(document(options.image, components), options.path)
     print(f"{options.path}: {len(components)} components")
     return 0

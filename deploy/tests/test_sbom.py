@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import pytest
 
 from container import sbom as inside
 from deploy import push, sbom
-from deploy.pins import Pin
+from deploy.pins import Pin, root
 
 STATUS = """\
 Package: libc6
@@ -89,6 +90,8 @@ def test_what_is_in_an_image_is_listed_from_inside(tmp_path: Path) -> None:
     assert by_ref["machine-learning-model:voices/af.bin"]["type"] == "machine-learning-model"
     assert len(by_ref["machine-learning-model:voices/af.bin"]["hashes"][0]["content"]) == 64
     assert "pkg:deb/debian/libc6@2.41-12%2Bdeb13u1?arch=amd64&distro=debian-13" in by_ref
+    elsewhere = inside.debian(status, release, "aarch64")
+    assert [part.purl for part in elsewhere] == ["pkg:deb/debian/libc6@2.41-12%2Bdeb13u1?arch=arm64&distro=debian-13"]
     assert len(by_ref) == 3  # what was removed from the system is in it no longer
 
 
@@ -106,3 +109,12 @@ def test_the_command_in_an_image_writes_what_this_python_has(
     with pytest.raises(SystemExit):
         inside.main(["image", str(path), "--weights", str(tmp_path / "no-such")])
     assert "no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("image", ["kokoro", "agent"])
+def test_each_image_is_built_with_its_list(image: str) -> None:
+    text = (root() / "container" / image / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    build, last = text.rsplit("\nFROM ", 1)
+    written = re.search(r"-m container\.sbom \S+ (/\S+/)sbom\.cdx\.json", build)
+    assert written is not None
+    assert re.search(rf"COPY --from=build {written[1].rstrip('/')} ", last)
