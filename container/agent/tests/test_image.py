@@ -75,7 +75,7 @@ def test_all_that_it_copies_is_there_and_in_the_build_context() -> None:
         for source in argument.split()[:-1]
     ]
     pins = ["container/agent/requirements.txt", "container/agent/requirements-mp3.txt"]
-    assert sources == [*pins, "container/__init__.py", "container/agent"]
+    assert sources == [*pins, "container/__init__.py", "container/sbom.py", "container/__init__.py", "container/agent"]
     assert all((ROOT / source).exists() for source in sources)
 
 
@@ -111,7 +111,7 @@ def test_every_package_has_a_wheel_for_the_machines_of_agentcore(tmp_path: Path)
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
         pytest.skip("uv is not installed; it looks the wheels of other machines up")
-    (step,) = [argument for instruction, argument in steps() if instruction == "RUN"]
+    step, _ = [argument for instruction, argument in steps() if instruction == "RUN"]
     assert "--only-binary :all:" in step
     assert "manylinux_2_28_${MACHINE}" in step
     done = subprocess.run(
