@@ -62,7 +62,7 @@ SYMPTOMS = {
     "fastapi-validation": {"bad_message": "eof"},
     "node-binary-is-audio": {"binary_frame": "silence", "bad_message": "bad binary: silence"},
     "node-buffer-events": everywhere("binary event"),
-    "node-buffer-pool": {"audio": "large frame"},
+    "node-buffer-pool": {"audio": "duration"},
     "node-close-without-code": {"close": "close 1005"},
     "node-stop-waits": {},  # takes a SIGTERM
     "node-unguarded-parse": {"bad_message": "eof"},

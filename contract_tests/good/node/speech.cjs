@@ -8,7 +8,7 @@ const { WebSocketServer } = require("ws");
 const model = require("./model.cjs");
 
 const PATH = "/invocations-bidirectional-stream";
-const FRAME_BYTES = 3840; // 80 ms: an even number, whole samples
+const FRAME_BYTES = 7680; // 160 ms: an even number, whole samples
 const LARGEST = 16 << 20;
 const RATES = [8000, 16000, 22050, 24000];
 const VOICES = ["af_heart", "af_bella", "am_adam", "am_michael"];
