@@ -1,6 +1,7 @@
-"""Every check of agents against every agent of the test bench: ``python -m contract_tests.agents.matrix``.
+"""Every check of agents against every agent of the test bench: ``python -m contract_tests.agents.matrix [--own]``.
 
-Each broken agent has to fail its own check and no other MUST check, and the good one none.
+Each broken agent has to fail its own check and no other MUST check, and the good one none. With ``--own`` a broken one
+is judged by the check alone that has to catch it.
 """
 
 import socket
@@ -28,9 +29,9 @@ from contract_tests.verdict import Level, Status, Verdict
 from emulator.certificates import Certificates
 from emulator.environment import environment_of
 
-__all__ = ["AgentMatrix", "measure", "served"]
+__all__ = ["AgentMatrix", "measure"]
 
-_AT_ONCE = 6
+_AT_ONCE = 4
 _PROFILE = "voice-agent"
 _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
 
@@ -79,13 +80,13 @@ def measure(agents: Sequence[Agent] = AGENTS, *, own_only: bool = False) -> Agen
 def _judge(agent: Agent, *, own_only: bool) -> list[Verdict]:
     checks = [check for check in AGENT_CHECKS if not own_only or agent.caught_by in {None, check.id}]
     surroundings: dict[str, str] = {}
-    with served(agent, surroundings) as url, agent_bench(url, load_agent_profile(_PROFILE)) as bench:
+    with _served(agent, surroundings) as url, agent_bench(url, load_agent_profile(_PROFILE)) as bench:
         surroundings |= {**bench.stage.environment, "SPEECH_ENDPOINT": bench.stage.endpoint}
         return [judge_agent(check, bench) for check in checks]
 
 
 @contextmanager
-def served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
+def _served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
     """Serve an agent on a thread of its own, so that one that blocks its event loop blocks no other."""
     module, name = agent.app.split(":")
     config = uvicorn.Config(getattr(import_module(module), name), log_config=None, timeout_graceful_shutdown=1)
@@ -108,7 +109,7 @@ def served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
 
 def main() -> int:
     """Print the matrix; return 1 if a cell is not as it should be."""
-    matrix = measure()
+    matrix = measure(own_only="--own" in sys.argv[1:])
     problems = list(matrix.problems())
     sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
     return 1 if problems else 0

@@ -15,9 +15,10 @@ from websockets.http11 import Request, Response
 
 from contract_tests.good.tone import pcm16, waveform
 
-__all__ = ["Part", "Played", "Voice"]
+__all__ = ["SAMPLE_RATE", "Part", "Played", "Voice"]
 
 SAMPLE_RATE = 24_000
+"""Of Kokoro."""
 _ODD_CUTS = (4063, 1697)
 """Bytes: no whole samples. What is left of one is in the next frame."""
 _VOICE = "af_heart"

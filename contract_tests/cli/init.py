@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from contract_tests.audioformat import ENCODINGS
 from contract_tests.exit_status import ExitStatus
 from contract_tests.profile import ProfileError, load
 
@@ -35,9 +36,12 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--error-json", metavar="JSON", help="members of an error message")
     parser.add_argument("--close", metavar="MESSAGE", help="the message that asks for the end of the session")
     parser.add_argument("--close-code", metavar="CODE", type=int, default=1000)
+    parser.add_argument("--sample-rate", metavar="HZ", type=int, help="of the audio, mono, in BINARY frames")
+    parser.add_argument("--encoding", choices=ENCODINGS, default=ENCODINGS[0], help="of the audio (%(default)s)")
     parser.add_argument(
-        "--sample-rate", metavar="HZ", type=int, help="of the audio in BINARY frames (16-bit PCM, mono)"
+        "--audio-json", metavar="JSON", help="members of the messages that carry audio in base64, where they do"
     )
+    parser.add_argument("--audio-member", metavar="NAME", default="delta", help="their member with it (%(default)s)")
     parser.add_argument(
         "--duration-member", metavar="NAME", help="member of the last message with the seconds of audio"
     )
@@ -164,13 +168,17 @@ def _table(name: str, values: dict[str, Any], example: str, *, present: str | No
 
 
 def _audio(options: argparse.Namespace) -> list[str]:
+    event = _inline(options.audio_json, "audio-json") if options.audio_json else ""
     keys = {
-        "encoding": '"pcm16"',
+        "encoding": f'"{options.encoding}"',
         "sample_rate": str(options.sample_rate or 24000),
         "duration_member": f'"{options.duration_member or "seconds"}"',
         "language": f'"{options.language or "en"}"',
+        "event": event or '{ json = { type = "audio.delta" } }',
+        "member": f'"{options.audio_member}"',
     }
     if not options.sample_rate:
         return ["# [audio]", *(f"# {key} = {value}" for key, value in keys.items())]
     given = {"encoding", "sample_rate", *(key for key in ("duration_member", "language") if getattr(options, key))}
+    given |= {"event", "member"} if event else set()
     return ["[audio]", *(f"{key} = {value}" for key, value in keys.items() if key in given)]

@@ -170,6 +170,16 @@ def test_init_writes_a_profile_that_loads(tmp_path: Path, capsys: pytest.Capture
     assert profile.request.render("1") == '{"say": "Hi.", "v": "ann", "n": "1"}'
 
 
+def test_init_knows_audio_in_json(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    options = ["--sample-rate=8000", "--encoding=mulaw", '--audio-json={"type": "audio"}', "--audio-member=pcm.data"]
+    assert ended(["init", str(file), '--end-json={"type": "done"}', *options]) == 0
+    audio = load(str(file)).audio
+    assert audio is not None
+    assert audio.carried_by({"type": "audio", "pcm": {"data": "/38="}}, "1") == bytes(4)
+    assert audio.carried_by({"type": "done"}, "1") is None
+
+
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [

@@ -123,7 +123,16 @@ def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
             ('"id": "{id}"', '"id": "1"', 'json = { type = "done" }', "text = 'done {id}'"),
             ["reply.end", "names {id}, but request.template does not hold it"],
         ),
-        (("[request]", '[audio]\nencoding = "mp3"\nsample_rate = 1\n[request]'), ["audio.encoding", "pcm16"]),
+        (("[request]", '[audio]\nencoding = "mp3"\nsample_rate = 1\n[request]'), ["audio.encoding", "mulaw"]),
+        (("[request]", '[audio]\nsample_rate = 1\nmember = "a"\n[request]'), ["audio.event", "is missing"]),
+        (
+            ("[request]", "[audio]\nsample_rate = 1\nevent = { json = { a = 1 } }\n[request]"),
+            ["audio.member", "is missing", "base64"],
+        ),
+        (
+            ("[request]", '[audio]\nsample_rate = 1\nevent = { text = "a" }\nmember = "a"\n[request]'),
+            ["audio.event", "by a text"],
+        ),
         (("[request]", '[close]\nmessage = "bye"\ncode = 7\n[request]'), ["close.code", "1000"]),
         (("[request]", "[parameters]\nspeed = 0\n[request]"), ["parameters.speed", "is 0, expected a list"]),
         (("[request]", "[parameters]\nspeed = []\n[request]"), ["parameters.speed", "not empty"]),

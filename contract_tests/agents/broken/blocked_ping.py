@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contract_tests.agents.good.speech import Speech
 from contract_tests.agents.good.standin import Event, Standin, agent_app
 
-_BLOCKED_S = 2.5
+_BLOCKED_S = 4.0
 
 
 class BlockedPing(Standin):

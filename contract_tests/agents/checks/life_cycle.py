@@ -226,7 +226,7 @@ def _judge_pings(bench: AgentBench, busy: AgentPing) -> Finding:
     if busy.status != 200 or busy.says not in {"Healthy", "HealthyBusy"}:
         return failed(
             sent="GET /ping while a turn streams",
-            expected='200 within 2 s and {"status": "Healthy" or "HealthyBusy", ...}',
+            expected='200 within 3 s and {"status": "Healthy" or "HealthyBusy", ...}',
             observed=str(busy),
             causes=(
                 "The turn blocks the event loop on which /ping is answered: a call of the model or the voice that is "

@@ -15,22 +15,22 @@ from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.agents.checks.life_cycle import LifeCycle
 from contract_tests.agents.checks.splitter import Splitter
 from contract_tests.agents.checks.sse_safe import SseSafe
-from contract_tests.agents.matrix import measure, served
 from contract_tests.agents.profile import load_agent_profile
 from contract_tests.agents.runner import judge_agent
 from contract_tests.agents.script import SCRIPT
 from contract_tests.agents.stage import staged
 from contract_tests.verdict import Status
 from emulator.agentcore.start import AgentStartError
-from emulator.environment import environment_of
 
 STANDIN = next(agent for agent in AGENTS if agent.caught_by is None)
 
 
 def test_each_broken_agent_fails_its_own_check() -> None:
-    matrix = measure(own_only=True)
-    problems = "\n\n".join(matrix.problems())
-    assert not problems, problems
+    # a process of its own: agents that are left in the middle leave tasks of the CRT behind, which complain at the end
+    command = [sys.executable, "-m", "contract_tests.agents.matrix", "--own"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout or done.stderr
+    assert f"{len(AGENTS)} agents" in done.stdout
 
 
 def test_every_check_has_an_agent_that_it_catches() -> None:
@@ -39,12 +39,11 @@ def test_every_check_has_an_agent_that_it_catches() -> None:
 
 
 def test_of_an_agent_that_is_not_ours_what_can_be_seen_is_judged() -> None:
-    surroundings: dict[str, str] = {}
-    with served(STANDIN, surroundings) as url, staged(url, SCRIPT) as elsewhere:
-        surroundings |= {**elsewhere.environment, "SPEECH_ENDPOINT": elsewhere.endpoint}
-        authority = {"SSL_CERT_FILE": elsewhere.environment["SSL_CERT_FILE"]}
-        with environment_of(authority), agent_bench(url, load_agent_profile("agentcore")) as bench:
-            framing, splitter, life = (judge_agent(check, bench) for check in (SseSafe(), Splitter(), LifeCycle()))
+    with (
+        staged(STANDIN.app, SCRIPT) as elsewhere,
+        agent_bench(elsewhere.url, load_agent_profile("agentcore")) as bench,
+    ):
+        framing, splitter, life = (judge_agent(check, bench) for check in (SseSafe(), Splitter(), LifeCycle()))
     assert framing.status is Status.PASS, framing
     assert splitter.status is Status.NOT_APPLICABLE
     assert life.status is Status.PASS, life
