@@ -164,7 +164,7 @@ def list_parts(region: Region = None) -> None:
 def doctor(region: Region = None, model: Model = DEFAULTS.bedrock_model, advisories: Advisories = False) -> None:
     """Look at everything that a deployment needs, and change nothing."""
     if advisories:
-        show_advisories(push.held("agent"))
+        show_advisories(push.held("agent", optional=True))
         return
     with connected(region, DEFAULTS.changed(bedrock_model=model)) as deployment:
         checks = [preflight.model_access(*_access(deployment))]

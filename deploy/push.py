@@ -18,6 +18,7 @@ from deploy.settings import AGENT_REPOSITORY, SPEECH_REPOSITORY
 
 __all__ = ["Recipe", "agent_recipe", "held", "push", "speech_recipe"]
 
+_EXTRAS = ("espeak", "languages", "mp3")
 _BUILD_LIMIT, _PUSH_LIMIT, _SHORT_LIMIT = 3600, 3600, 120
 
 
@@ -52,17 +53,18 @@ def agent_recipe() -> Recipe:
     return Recipe(AGENT_REPOSITORY, pins.root() / "container" / "agent" / "Dockerfile", None, {}, {})
 
 
-def held(image: Literal["speech", "agent"], engine: str = "torch") -> list[pins.Pin]:
-    """Return the packages that are installed in an image.
+def held(image: Literal["speech", "agent"], engine: str = "torch", *, optional: bool = False) -> list[pins.Pin]:
+    """Return the packages that are installed in an image; ``optional`` adds those that a build may be told to install.
 
     Raises:
         DeployError: its requirements cannot be read.
     """
-    if image == "agent":
-        path, machine = pins.root() / "container" / "agent" / "requirements.txt", "aarch64"
-    else:
-        path, machine = pins.root() / "container" / "kokoro" / f"requirements-{engine}.txt", "x86_64"
-    return [pin for pin in pins.read(path) if sbom.applies(pin, machine)]
+    folder = pins.root() / "container" / ("agent" if image == "agent" else "kokoro")
+    machine = "aarch64" if image == "agent" else "x86_64"
+    first = folder / ("requirements.txt" if image == "agent" else f"requirements-{engine}.txt")
+    others = [folder / f"requirements-{name}.txt" for name in _EXTRAS] if optional else []
+    found = [pin for path in [first, *filter(Path.is_file, others)] for pin in pins.read(path)]
+    return list({(pin.name, pin.version): pin for pin in found if sbom.applies(pin, machine)}.values())
 
 
 def push(cloud: Cloud, recipe: Recipe) -> str:

@@ -237,7 +237,7 @@ def doctor(
 ) -> None:
     """Look at everything that a deployment needs, and change nothing."""
     if advisories:
-        show_advisories(push.held("speech", engine))
+        show_advisories(push.held("speech", engine, optional=True))
         return
     with connected(region, DEFAULTS.changed(instance_type=instance_type, ami=ami)) as deployment:
         checks = deployment.general_checks(engine)
