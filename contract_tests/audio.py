@@ -176,22 +176,24 @@ def _odd(frames: Sequence[bytes]) -> Iterator[PcmFault]:
         )
 
 
+_MISCOUNTED = "The duration is computed for another sample rate than the audio has, or chunks were lost or sent twice."
+_POOLED = "`.buffer` of a small Node Buffer is sent, the pool of 8 or 64 KiB that it lies in, with all that it holds."
+
+
 def _duration(frames: Sequence[bytes], rate: int, declared_s: float | None) -> Iterator[PcmFault]:
     if declared_s is None:
         return
     size = sum(map(len, frames))
-    pooled = {len(frame) for frame in frames} <= POOLS
     actual_s = size / (2 * rate)
     if abs(actual_s - declared_s) <= DURATION_TOLERANCE_S:
         return
+    pooled = actual_s > declared_s and {len(frame) for frame in frames} <= POOLS
     fits = f" ({size / 2 / declared_s:,.0f} Hz would fit)" if declared_s > 0 else ""
     yield PcmFault(
         kind="duration",
         text=f"{size:,} bytes are {actual_s:.3f} s at {rate:,} Hz, declared were {declared_s:.3f} s{fits}",
         frame=None,
-        cause="`.buffer` of a small Node Buffer is sent, the pool of 8 or 64 KiB that it lies in: other bytes come along."
-        if pooled
-        else "The duration is computed for another sample rate than the audio has, or chunks were lost or sent twice.",
+        cause=_POOLED if pooled else _MISCOUNTED,
         fix="chunk.subarray(from, to), or new Int16Array(chunk.buffer, chunk.byteOffset, chunk.length / 2)."
         if pooled
         else "Compute it from what was sent: bytes / (2 * sample rate).",

@@ -125,6 +125,15 @@ def test_duration_names_the_rate_that_would_fit() -> None:
     assert "(22,050 Hz would fit)" in fault.text
 
 
+@pytest.mark.parametrize(
+    ("size", "declared", "pool"), [(8192, 0.9, True), (65536, 0.9, True), (8190, 0.9, False), (8192, 2.0, False)]
+)
+def test_more_than_declared_in_frames_as_large_as_node_s_pool(size: int, declared: float, *, pool: bool) -> None:
+    frames = [pcm16(0.5 * np.sin(np.arange(size // 2) * 0.1))] * 6
+    (fault,) = [each for each in inspect_pcm(frames, RATE, declared) if each.kind == "duration"]
+    assert ("Node Buffer" in fault.cause) == pool
+
+
 @pytest.mark.parametrize("shift", [lambda pcm: pcm[1:] + b"\0", lambda pcm: b"\0" + pcm[:-1]], ids=["lost", "added"])
 @pytest.mark.parametrize("name", ["speech", "loud speech", "clipped speech", "tone"])
 def test_byte_shift(name: str, shift: Callable[[bytes], bytes]) -> None:
