@@ -15,6 +15,7 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
 from contract_tests.runner import LONGEST_CHECK_S, judge
+from contract_tests.workers import is_worker
 from deploy import images
 from live_tests.budget import Budget, disagreement, standing_cost
 from live_tests.cloud import Cloud, UnreachableError, connected
@@ -109,6 +110,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip every live test where there is no endpoint or no credentials: here, to be one line of the summary."""
     if item.get_closest_marker("live") is None:
         return
+    if is_worker(item.config):
+        pytest.skip("a live run has one endpoint, one budget and one report, and so one process: leave out -n")
     stash = item.config.stash
     if _unset not in stash and _cloud not in stash:
         stash[_open] = ExitStack()
