@@ -2,9 +2,11 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from container.kokoro.bench import (
@@ -94,6 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """End like Ctrl-C, so that servers are ended, too."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
 def _measure(options: argparse.Namespace) -> int:
     measurement = MEASURED[options.command]
     chosen = {
@@ -107,9 +115,11 @@ def _measure(options: argparse.Namespace) -> int:
         print(f"would: {measurement.plan(options)}")
         return 0
     progress = Progress()
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         result = asyncio.run(measurement.measure(options, progress))
     finally:
+        signal.signal(signal.SIGTERM, previous)
         progress.end()
     if not report.has_gpu():
         result.table.rows.append(("a GPU (none here)", *(None for _ in result.table.columns[1:])))

@@ -27,6 +27,13 @@ class Rung:
     audio_s: float
     characters: int
     refused: int = 0
+    processor_s: float | None = None
+    """Processor time of the server meanwhile, where it is known."""
+
+    @property
+    def processor_factor(self) -> float | None:
+        """Seconds of one core for a second of audio; does not depend on what else the machine does."""
+        return None if self.processor_s is None else self.processor_s / self.audio_s
 
     @property
     def rate(self) -> float:
@@ -70,6 +77,7 @@ class Rung:
             return cls(
                 int(data["sessions"]), float(data["elapsed_s"]), tuple(data["first_s"]), tuple(data["total_s"]),
                 float(data["audio_s"]), int(data["characters"]), int(data.get("refused", 0)),
+                data.get("processor_s"),
             )  # fmt: skip
         except (KeyError, TypeError) as error:
             raise ValueError(f"no rung of a load: {error!r}") from error

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx
 
@@ -48,6 +49,20 @@ class Running:
     """From the start of the process until it answered at all; None when it was not started here."""
     ready_s: float | None = None
     """From the start of the process to the first 200."""
+    pid: int | None = None
+
+    @property
+    def processor_s(self) -> float | None:
+        """Processor time of the process so far, of all cores together (Linux); None where it is not known."""
+        if self.pid is None:
+            return None
+        try:
+            fields = (
+                Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+            )
+        except OSError:
+            return None
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def url(self) -> str:
@@ -86,7 +101,7 @@ async def running(kind: Kind, engine: str) -> AsyncGenerator[Running]:
         )
         try:
             opened = await _until_ready(process, port, log.fileno())
-            yield Running(kind.name, f"127.0.0.1:{port}", opened - begun, time.monotonic() - begun)
+            yield Running(kind.name, f"127.0.0.1:{port}", opened - begun, time.monotonic() - begun, process.pid)
         finally:
             process.terminate()
             try:

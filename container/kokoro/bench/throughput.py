@@ -1,6 +1,7 @@
 """Audio-hours per hour with 1, 2, 4, 8 sessions that always ask for more, beside two peers on the same weights."""
 
 import argparse
+import dataclasses
 from contextlib import ExitStack
 from typing import Any
 
@@ -45,9 +46,11 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
                     await client.speak(socket, client.TEXT)  # warm-up
                 for sessions in options.sessions:
                     progress.step(f"{kind.name}, {sessions} sessions")
-                    found[kind.name, sessions] = await load.closed(
-                        server.address, sessions, options.seconds, (client.TEXT,)
-                    )
+                    before = server.processor_s
+                    rung = await load.closed(server.address, sessions, options.seconds, (client.TEXT,))
+                    if before is not None and (after := server.processor_s) is not None:
+                        rung = dataclasses.replace(rung, processor_s=after - before)
+                    found[kind.name, sessions] = rung
     peers = [kind.name for kind in kinds if kind is not OURS]
     return Result(_table(options, found, peers), _raw(found), _chart(found))
 
@@ -67,7 +70,7 @@ def _table(options: argparse.Namespace, found: dict[tuple[str, int], Rung], peer
         f"Throughput: sessions that ask for {length} characters after the other, at least {options.seconds:g} s each",
         (
             "server", "sessions", "audio-hours per hour", "characters/s", "times the better peer", "by text",
-            "first audio p50 ms", "p95 ms", "whole answer p50 s",
+            "core-seconds per audio second", "first audio p50 ms", "p95 ms", "whole answer p50 s",
         ),
     )  # fmt: skip
     best = 0.0
@@ -81,7 +84,7 @@ def _table(options: argparse.Namespace, found: dict[tuple[str, int], Rung], peer
             best = max(best, min(times, by_text))
         table.rows.append((
             name, sessions, rung.audio_rate, text_rate, "" if times is None else times,
-            "" if by_text is None else by_text, rung.first_p50 * 1000, rung.first_p95 * 1000,
+            "" if by_text is None else by_text, rung.processor_factor, rung.first_p50 * 1000, rung.first_p95 * 1000,
             percentile(rung.total_s, 0.5),
         ))  # fmt: skip
     if peers:

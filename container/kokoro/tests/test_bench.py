@@ -1,7 +1,13 @@
 """The measurements, on a fake model: that they measure what they say, not how fast it is."""
 
+import argparse
+import asyncio
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +17,9 @@ import pytest
 
 from container.kokoro.bench import __main__ as bench
 from container.kokoro.bench import client, leaks, load, naive, servers
+from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, conditions, percentile
+from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import NAIVE, OURS, Kind, Running
 from container.kokoro.settings import Settings
 from container.kokoro.tests.conftest import serve
@@ -203,6 +211,49 @@ def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str], fake_serve
         assert bench.main([command, "--dry-run", *more]) == 0
     assert capsys.readouterr().out.count("would: ") == len(bench.MEASURED)
     assert fake_servers == []
+
+
+def test_whoever_ends_it_ends_its_servers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ended: list[str] = []
+
+    class Endless:
+        """Measures for ever."""
+
+        def arguments(self, parser: argparse.ArgumentParser) -> None:
+            del parser
+
+        def plan(self, options: argparse.Namespace) -> str:
+            return str(options)
+
+        async def measure(self, options: argparse.Namespace, progress: Progress) -> Result:
+            del options, progress
+            try:
+                asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+                await asyncio.sleep(60)
+            finally:
+                ended.append("servers")
+            raise AssertionError
+
+    monkeypatch.setattr(bench, "MEASURED", {"ping": Endless()})
+    before = signal.getsignal(signal.SIGTERM)
+    assert bench.main(["ping"]) == 130
+    assert ended == ["servers"]
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_processor_time_is_that_of_the_server() -> None:
+    assert Running("x", "127.0.0.1:1").processor_s is None
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        server = Running("x", "127.0.0.1:1", pid=process.pid)
+        while not (used := server.processor_s):
+            pass
+    finally:
+        process.kill()
+        process.wait()
+    assert used > 0
+    assert load.Rung(1, 1.0, (0.1,), (0.2,), audio_s=4.0, characters=1, processor_s=2.0).processor_factor == 0.5
 
 
 async def test_a_server_that_runs_already() -> None:
