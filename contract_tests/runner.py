@@ -104,6 +104,8 @@ async def _outcome(check: Check, bench: Bench, longest: float) -> tuple[Finding,
     async with bench.client():
         try:
             async with asyncio.timeout(longest):
+                if not bench.measured:
+                    await bench.stack()  # while there is somebody to ask: it may not outlive a check
                 if check.needs_good_request and not bench.measured:
                     await good_request.measure(bench)
                 if check.needs_good_request and bench.baseline is None:

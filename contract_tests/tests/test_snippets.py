@@ -2,12 +2,15 @@
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from contract_tests import broken, profile
+from contract_tests.checks.bad_message_isolation import BadMessageIsolation
 from contract_tests.checks.explicit_close import ExplicitClose
+from contract_tests.checks.good_request import GoodRequest
 from contract_tests.cli.main import main
 from contract_tests.runner import run_checks
 from contract_tests.snippets import aiohttp, libwebsockets, node, websockets
@@ -113,6 +116,25 @@ def test_a_fix_without_lines_for_the_stack_keeps_the_usual_ones() -> None:
     assert fix.on(Stack.NODE).after == "new(1)"
     assert fix.on(Stack.AIOHTTP) == fix
     assert fix.on(None) == fix
+
+
+def test_a_process_that_a_check_has_ended_is_told_with_the_lines_for_its_stack(tmp_path: Path) -> None:
+    (tmp_path / "crash.cjs").write_text(f"""
+        const {{ good, serve }} = require("{HERE}/good/node/speech.cjs");
+        serve({{
+          ...good,
+          converse(ws, steps) {{
+            ws.on("message", (data) => JSON.parse(data) && steps.answer(ws, data, steps));
+          }},
+        }});
+    """)
+    with served(replace(named("node-ws"), app=str(tmp_path / "crash.cjs"))) as port:
+        _, verdict = run_checks(
+            f"http://127.0.0.1:{port}", profile.load("kokoro"), [GoodRequest(), BadMessageIsolation()]
+        )
+    assert verdict.worst.fix is not None
+    assert verdict.worst.fix.after == node.GUARD.after
+    assert "the whole process ends" in verdict.worst.causes[0]
 
 
 def test_the_verdict_on_a_node_container_has_the_lines_for_node() -> None:
