@@ -30,6 +30,26 @@ class ToolMissingError(Exception):
     """Raised when a container cannot be started here. Holds why, in words."""
 
 
+def _remembered(make: Callable[..., Path]) -> Callable[..., Path]:
+    """Do it once; what was missing the first time is missing from then on, without another try."""
+
+    @functools.cache
+    def outcome(*sources: Path) -> Path | str:
+        try:
+            return make(*sources)
+        except ToolMissingError as problem:
+            return str(problem)
+
+    @functools.wraps(make)
+    def found(*sources: Path) -> Path:
+        known = outcome(*sources)
+        if isinstance(known, str):
+            raise ToolMissingError(known)
+        return known
+
+    return found
+
+
 def command(source: str) -> list[str]:
     """Return how to start the container of ``source``, a file of this package; ``{port}`` stands for its port.
 
@@ -42,7 +62,7 @@ def command(source: str) -> list[str]:
     return [str(_compiled(file)), "{port}"]
 
 
-@functools.cache
+@_remembered
 def _node() -> Path:
     """Return Node: the one of the Python package where it is installed, since its version is pinned."""
     for found in (_wheel("bin", "node"), shutil.which("node")):
@@ -68,7 +88,7 @@ def _wheel(*parts: str) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-@functools.cache
+@_remembered
 def _node_modules() -> Path:
     def install(folder: Path) -> None:
         for pins in _NODE_PINS:
@@ -78,7 +98,7 @@ def _node_modules() -> Path:
     return _kept("node", _NODE_PINS, install) / "node_modules"
 
 
-@functools.cache
+@_remembered
 def _compiled(source: Path) -> Path:
     """Return the program; every broken container includes the good one."""
     compiler = shutil.which("cc")

@@ -25,6 +25,16 @@ def test_what_is_not_installed_is_named_with_the_way_to_install_it(tmp_path: Pat
     assert [each.name for each in tmp_path.iterdir()] == [source.name]
 
 
+def test_what_is_missing_is_not_looked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "again.c"
+    source.write_text("int main(void) { return 0; }\n")
+    container = replace(named("libwebsockets"), app=str(source))
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", str(tmp_path))
+        assert container.missing
+    assert container.missing == "there is no C compiler: cc was not found"
+
+
 def test_an_error_in_a_container_is_no_reason_to_leave_it_out(tmp_path: Path) -> None:
     source = tmp_path / "wrong.c"
     source.write_text("int main(\n")
