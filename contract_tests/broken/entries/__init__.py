@@ -1,0 +1,1 @@
+"""The entries of the broken containers, by what they are broken in."""
