@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from container.kokoro import hypercorn
 from container.kokoro.invocations import invoke
 from container.kokoro.model import Model
 from container.kokoro.sessions import Sessions
@@ -36,8 +37,16 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         app.state.loop = asyncio.get_running_loop()
         model.start(on_failure)
+        ending = asyncio.create_task(end_with_hypercorn()) if hypercorn.is_loaded() else None
         yield
+        if ending is not None:
+            ending.cancel()
+            await asyncio.gather(ending, return_exceptions=True)
         model.stop()
+
+    async def end_with_hypercorn() -> None:
+        await hypercorn.stops()
+        await sessions.stop(settings.stop_grace_s)
 
     async def ping(_: Request) -> Response:
         if (reason := model.unready) is not None:
