@@ -73,11 +73,12 @@ def _check(check: Claim) -> Iterator[str]:
     yield from _section("What is done", inspect.getdoc(check) or "")
     yield from _section("At stake", check.stake)
     yield from _facts(check.facts)
-    seen = [each for each in (*broken.CONTAINERS, *AGENTS) if each.caught_by == check.id]
+    seen = [(each.stands_for, each.source) for each in broken.CONTAINERS if each.caught_by == check.id]
+    seen += [(each.stands_for, each.source) for each in AGENTS if each.caught_by == check.id]
     if seen:
         yield "Seen in public"
-        for each in seen:
-            yield from _wrapped(f"{each.stands_for} ({each.source})", "- ")
+        for stands_for, source in seen:
+            yield from _wrapped(f"{stands_for} ({source})", "- ")
         yield ""
     module = sys.modules[type(check).__module__]
     for fix in dict.fromkeys(value for value in vars(module).values() if isinstance(value, Fix)):
