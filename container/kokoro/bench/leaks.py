@@ -45,9 +45,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def plan(options: argparse.Namespace) -> str:
     """Say what would be done."""
     return (
-        f"one server of four slots; {options.sentences} sentences of 1 to {len(_WORDS)} words in {STEPS} steps, then "
-        f"{options.disconnects} rude disconnects, {options.malformed} malformed bodies, "
-        f"{options.aborted} aborted streams"
+        f"one server of four slots, warmed up by four long texts at once; {options.sentences} sentences of 1 to "
+        f"{len(_WORDS)} words in {STEPS} steps, then {options.disconnects} rude disconnects, {options.malformed} "
+        f"malformed bodies, {options.aborted} aborted streams"
     )
 
 
@@ -68,6 +68,8 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
             await _settled(http)
             table.rows.append((after, *(await _state(http)), median(first) * 1000))
 
+        # once the most that ever happens at a time: what is taken for that is kept
+        await asyncio.gather(*(_probe(server, client.TEXT) for _ in range(4)))
         await row("start", [await _probe(server)])
         for step in range(STEPS):
             progress.step("sentences")
@@ -90,16 +92,16 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
             answers = await asyncio.gather(*(_probe(server) for _ in range(4)))
             await row(f"{number} {what}", answers)
     memory = [float(str(line[1])) for line in table.rows]
-    table.notes.append(f"Growth after the first step: {memory[-1] - memory[1]:.0f} MB (most {max(memory):.0f} MB).")
+    table.notes.append(f"Growth since the start: {memory[-1] - memory[0]:.0f} MB (most {max(memory):.0f} MB).")
     busy = [f"{line[0]}: {line[2:5]}" for line in table.rows if any(line[2:5])]
     chart = Chart("Memory", "step", "MB", {"resident": [(float(n), m) for n, m in enumerate(memory)]})
     failed = f"slots are not free after {'; '.join(busy)} (sessions, waiting, in flight)" if busy else None
     return Result(table, {"rows": [list(line) for line in table.rows]}, chart, failed)
 
 
-async def _probe(server: Running) -> float:
+async def _probe(server: Running, text: str = "The server still speaks.") -> float:
     async with client.session(server.address) as socket:
-        return (await client.speak(socket, "The server still speaks.")).first_s
+        return (await client.speak(socket, text)).first_s
 
 
 async def _disconnect(server: Running, http: httpx.AsyncClient, turn: int) -> None:
