@@ -1,8 +1,9 @@
 """Whose fault it is: one bug must not make every check red that comes across it."""
 
 from contract_tests.bench import Bench
+from contract_tests.client import Silence
 
-__all__ = ["bad_message_ends_session", "second_request_fails"]
+__all__ = ["bad_message_ends_session", "pause_ends_session", "second_request_fails"]
 
 _QUIET_S = 1.0
 
@@ -23,3 +24,9 @@ async def bad_message_ends_session(bench: Bench) -> bool:
             if conversation.session.over is not None:
                 return True
         return not (await conversation.ask_again("after-bad")).complete
+
+
+async def pause_ends_session(bench: Bench, seconds: float) -> bool:
+    """Tell whether the container ends a session in which nothing whole comes for so long: CT7 says so then."""
+    async with bench.connect() as conversation:
+        return not isinstance(await conversation.finish(seconds), Silence)

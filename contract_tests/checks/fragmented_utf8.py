@@ -4,6 +4,7 @@ import json
 
 from contract_tests.answer import Answer
 from contract_tests.bench import Bench
+from contract_tests.blame import pause_ends_session
 from contract_tests.check import Check, Outcome
 from contract_tests.client import Ended, Failed
 from contract_tests.conversation import Conversation
@@ -17,6 +18,7 @@ __all__ = ["FragmentedUtf8"]
 _TEXTS = ("Café “déjà vu”, 你好 😀", "Café crème, déjà vu.")
 _ACCENT = "é".encode()
 _TOLERANCE = 0.05
+_PAUSE_S = 0.5
 _REPLACEMENT = "\ufffd"
 _DECODE_LATE = Fix(
     "Collect bytes and decode once, when the message is whole (FIN=1); better still, let a WebSocket library join "
@@ -78,6 +80,11 @@ class FragmentedUtf8(Check):
             finding = _judge(text, how, whole, answer)
             if finding is None and not _alike(whole, answer) and not await _varies(bench, text, pieces, whole, answer):
                 finding = _other_length(text, how, whole, answer)
+            if finding is not None and isinstance(answer.outcome, Ended):
+                pause = answer.outcome.at - answer.sent_at
+                if pause > _PAUSE_S and await pause_ends_session(bench, pause):
+                    idle = f"a session in which no whole message comes for {pause:.1f} s is ended: see CT7"
+                    return not_applicable(idle), closing, bench.log(conversation)
             if finding is not None:
                 return finding, closing, bench.log(conversation)
         return passed("fragments of a message, cut inside characters, are read like the whole"), closing, bench.log()

@@ -14,7 +14,7 @@ STRANGERS = (
     stranger("harbour", "aiohttp"),
     stranger("typewriter", "websockets"),
     stranger("hotline", "uvicorn", "CT1", "turns BINARY frames away"),
-    stranger("station", "aiohttp", "CT13", "use one queue, one buffer"),
+    stranger("station", "aiohttp", "CT13", "queue"),
     stranger("telegraph", "websockets", "CT5", "runs on the event loop"),
     stranger("clerk", "websockets", "CT7", "An idle timer in the container"),
     stranger("gramophone", "websockets", "CT8", "The samples are written in the other byte order"),

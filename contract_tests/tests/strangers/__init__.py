@@ -27,7 +27,7 @@ telegraph (broken)
 
 clerk (broken)
     A night clerk who is told not to sit around: he answers everything that he is asked, and when nobody has asked for
-    a second and a half he wishes a good night and hangs up.
+    not quite two seconds he wishes a good night and hangs up.
 
 gramophone (broken)
     One thread for each listener. The samples are packed as network programs pack numbers, in network byte order.

@@ -11,7 +11,7 @@ from contract_tests.tests.strangers.hum import RATE, VOICES, complaint, hum
 
 
 class Clerk:
-    patience = 1.5
+    patience = 1.8
 
     async def night(self, guest: ServerConnection) -> None:
         while True:
