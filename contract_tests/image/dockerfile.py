@@ -14,6 +14,7 @@ __all__ = ["read_dockerfile"]
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?([-+])([^}]*))?\})")
 _HEREDOC = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;]*);\s*do\b(.*?)\bdone\b", re.DOTALL)
 _REQUIREMENTS = re.compile(r"(?:-r|--requirements?|-c)[ =]?(\S+\.txt)")
 _SHELL = ("/bin/sh", "-c")
 
@@ -171,10 +172,11 @@ class _Reader:
         self._now.command = tuple(words) if words is not None else (*_SHELL, self._fill(rest))
 
     def _run(self, rest: str) -> None:
-        found = torch_in_requirements(self._fill(rest)) if "pip" in rest or "uv " in rest else None
+        script = _unrolled(self._fill(rest))
+        found = torch_in_requirements(script) if "pip" in rest or "uv " in rest else None
         if found:
             self.torch.append(found)
-        for name in _REQUIREMENTS.findall(self._fill(rest)):
+        for name in _REQUIREMENTS.findall(script):
             # it was copied from somewhere near: the same name below the Dockerfile's folder, or below its parents
             for folder in (self._folder, *list(self._folder.parents)[:2]):
                 file = folder / Path(name).name
@@ -182,6 +184,15 @@ class _Reader:
                 if version:
                     self.torch.append(version)
                     break
+
+
+def _unrolled(script: str) -> str:
+    """Return a shell script with the bodies of its ``for`` loops repeated, their variable filled in."""
+
+    def bodies(loop: re.Match[str]) -> str:
+        return " ".join(re.sub(rf"\$(?:{loop[1]}\b|\{{{loop[1]}\}})", word, loop[3]) for word in loop[2].split())
+
+    return _LOOP.sub(bodies, script)
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str]]:
