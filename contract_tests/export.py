@@ -14,7 +14,7 @@ SCHEMA = "sagemaker-bidi-contract/1"
 
 
 def to_json(verdicts: Sequence[Verdict], target: str, profile: str) -> str:
-    """Return a JSON document: what was judged, and one object per check in the order of the run."""
+    """Return a JSON document: what was judged, and one object per check in the order of the catalogue."""
     document = {
         "schema": SCHEMA,
         "target": target,
