@@ -64,7 +64,7 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     raw: dict[str, object] = {"stages": stages, "before_s": options.before}
     if options.before:
         table.rows.append(("with what comes before", options.before + median(stages["first audio"]), "", ""))
-    chart = None
+    chart = failed = None
     if options.sessions:
         progress.step("a second instance")
         aid = await _aid(options)
@@ -76,7 +76,9 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
             f"Loaded by {options.sessions} sessions, first audio p50 {aid.loaded_s * 1000:.0f} ms; recovered is when "
             f"the last {2 * options.sessions} answers have a median below {RECOVERED:.0%} of it."
         )
-    return Result(table, raw, chart)
+        if aid.recovered_s is None:
+            failed = f"no recovery within {options.patience:g} s"
+    return Result(table, raw, chart, failed)
 
 
 class _Aid:

@@ -177,6 +177,9 @@ def test_scale_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     aid = result(tmp_path, "scaleout", "--runs", "1", "--sessions", "2", "--seconds", "0.1")["raw"]["aid"]
     assert aid["recovered_s"] >= aid["ready_s"] > 0
     assert {at < 0 for at, _ in aid["answers"]} == {True, False}
+    monkeypatch.setattr("container.kokoro.bench.scaleout.RECOVERED", 0.0)
+    never = ("scaleout", "--runs", "1", "--sessions", "2", "--seconds", "0.1", "--patience", "0.3")
+    assert result(tmp_path, *never, code=1)["failed"] == "no recovery within 0.3 s"
 
 
 QUALITY = ("quality", "--voices", "af_heart", "--texts", "2")
