@@ -1,4 +1,4 @@
-"""Every check against every container that the suite is tested with: ``python -m contract_tests.matrix [NAME ...]``.
+"""Every check against every container of the test bench: ``python -m contract_tests.matrix [--page] [NAME ...]``.
 
 Each broken container has to fail its own check and no other MUST check, each good one has to fail none.
 """
@@ -35,7 +35,16 @@ _MOST_HANG_UPS = 12
 _LATE_S = 4.0  # longer than the one that is late needs
 _HANG_UP = "CT12"
 _STARTS = "CT18"
+_PAGE = "--page"
 _NOTHING_TO_JUDGE = "CT0"
+_HEAD = """\
+# Every check against every container
+
+Written by `uv run python -m contract_tests.matrix --page > docs/matrix.md`, from what was seen in that run. A column is
+a check (`docs/checks.md`), a row a container; the last rows are those that no MUST check may fail. `.` passed, `warn`
+a SHOULD that does not hold, `-` not to be judged here (the container cannot do it, or its profile does not say it),
+**FAIL** what its fault is caught by.
+"""
 _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
 
 
@@ -72,6 +81,17 @@ class Matrix:
         yield f"{len(self.rows)} containers, {len(CHECKS)} checks, {self.seconds:.0f} s"
         for why, names in _grouped(self.missing):
             yield f"not run: {', '.join(names)}: {why}"
+
+    def page(self) -> Iterator[str]:
+        """Yield the lines of ``docs/matrix.md``."""
+        yield _HEAD
+        yield "| container | server | " + " | ".join(check.id.removeprefix("CT") for check in CHECKS) + " |"
+        yield "|---|---|" + ":-:|" * len(CHECKS)
+        for container, verdicts in self.rows:
+            cells = [
+                f"**{_CELLS[each.status]}**" if _counts(each, container) else _CELLS[each.status] for each in verdicts
+            ]
+            yield f"| `{container.name}` | {container.server} | {' | '.join(cells)} |"
 
 
 def _grouped(missing: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
@@ -137,11 +157,15 @@ def _starter(container: Container) -> Starter | None:
 
 def main() -> int:
     """Print the matrix, of all containers or of those named; return 1 if a cell is not as it should be."""
-    wanted = sys.argv[1:]
+    wanted = [argument for argument in sys.argv[1:] if argument != _PAGE]
     everything = [*broken.CONTAINERS, *good.CONTAINERS]
     matrix = measure([container for container in everything if not wanted or container.name in wanted])
     problems = list(matrix.problems())
-    sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
+    if _PAGE in sys.argv:
+        sys.stdout.write("\n".join(matrix.page()) + "\n")
+        sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+    else:
+        sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
     return 1 if problems else 0
 
 

@@ -1,6 +1,7 @@
 """The suite is tested by what it catches: every check against every broken and every good container."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from _pytest.capture import CaptureManager
@@ -31,6 +32,17 @@ def test_each_broken_container_fails_its_own_check_only(request: pytest.FixtureR
 def test_every_check_has_a_container_that_it_catches() -> None:
     caught = {container.caught_by for container in broken.CONTAINERS}
     assert caught == {check.id for check in CHECKS}
+
+
+def test_the_page_has_a_row_for_every_container_and_a_column_for_every_check() -> None:
+    head, _, *rows = [line.split(" | ") for line in Path("docs/matrix.md").read_text().splitlines() if line[:1] == "|"]
+    columns = [f"CT{number.strip(' |')}" for number in head[2:]]
+    failing = {
+        row[0].strip("|` "): [c for c, cell in zip(columns, row[2:], strict=True) if "FAIL" in cell] for row in rows
+    }
+    assert columns == [check.id for check in CHECKS]
+    known = {each.name: [each.caught_by] if each.caught_by else [] for each in (*broken.CONTAINERS, *good.CONTAINERS)}
+    assert failing == known, "stale: uv run python -m contract_tests.matrix --page > docs/matrix.md"
 
 
 def container(caught_by: str | None) -> Container:
