@@ -43,7 +43,7 @@ _HEAD = """\
 Written by `uv run python -m contract_tests.matrix --page > docs/matrix.md`, from what was seen in that run. A column is
 a check (`docs/checks.md`), a row a container; the last rows are those that no MUST check may fail. `.` passed, `warn`
 a SHOULD that does not hold, `-` not to be judged here (the container cannot do it, or its profile does not say it),
-**FAIL** what its fault is caught by.
+**FAIL** what its fault is caught by (FAIL without weight: a SHOULD besides, or CT0 where nothing at all is answered).
 """
 _CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
 
