@@ -27,7 +27,10 @@ def test_targets(text: str | None, expected: Target) -> None:
 
 
 def test_only_our_own_container_is_judged_as_kokoro_by_default() -> None:
-    assert [parse(text).profile for text in (None, "a:b", "http://h", "image:i")] == ["kokoro", *["sagemaker"] * 3]
+    assert [parse(text).profile for text in (None, "a:b", "http://h", "image:i")] == [
+        "kokoro-cancel",
+        *["sagemaker"] * 3,
+    ]
 
 
 @pytest.mark.parametrize(
