@@ -19,6 +19,7 @@ _TEXTS = ("Café “déjà vu”, 你好 😀", "Café crème, déjà vu.")
 _ACCENT = "é".encode()
 _TOLERANCE = 0.05
 _PAUSE_S = 0.5
+_LATER_S = 0.5  # the timer ran before the first fragment was sent
 _REPLACEMENT = "\ufffd"
 _DECODE_LATE = Fix(
     "Collect bytes and decode once, when the message is whole (FIN=1); better still, let a WebSocket library join "
@@ -82,7 +83,7 @@ class FragmentedUtf8(Check):
                 finding = _other_length(text, how, whole, answer)
             if finding is not None and isinstance(answer.outcome, Ended):
                 pause = answer.outcome.at - answer.sent_at
-                if pause > _PAUSE_S and await pause_ends_session(bench, pause):
+                if pause > _PAUSE_S and await pause_ends_session(bench, pause + _LATER_S):
                     idle = f"a session in which no whole message comes for {pause:.1f} s is ended: see CT7"
                     return not_applicable(idle), closing, bench.log(conversation)
             if finding is not None:
