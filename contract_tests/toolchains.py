@@ -24,6 +24,7 @@ _C_SOURCES = (_HERE / "good" / "lws" / "speech.c", _HERE / "good" / "lws" / "ton
 _C_PACKAGES = "libwebsockets-dev libjansson-dev"
 _NOT_INSTALLED = re.compile(r"fatal error: .*No such file|cannot find -l")
 _TIMEOUT_S = 300
+_ENVIRONMENT = dict(os.environ)  # a run points NODE_EXTRA_CA_CERTS at the emulator, which npm does not need
 
 
 class ToolMissingError(Exception):
@@ -132,7 +133,7 @@ def _kept(name: str, made_from: Iterable[Path], make: Callable[[Path], None]) ->
 
 
 def _run(words: list[str]) -> None:
-    environment = {**os.environ, "LC_ALL": "C"}
+    environment = {**_ENVIRONMENT, "LC_ALL": "C"}
     try:
         done = subprocess.run(
             words, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
