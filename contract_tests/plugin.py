@@ -26,7 +26,7 @@ from contract_tests.progress import COLOURS, Progress
 from contract_tests.report import next_steps, render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
-from contract_tests.workers import auto_workers, ended_by_sigterm, is_first, is_worker, taking_turns
+from contract_tests.workers import auto_workers, ended_by_sigterm, give_time_to_end, is_first, is_worker, taking_turns
 from emulator import target
 from emulator.launch import TargetError, running, starting
 
@@ -124,6 +124,7 @@ def _report_here(config: pytest.Config) -> None:
     config.stash[_collector] = collector = Collector()
     config.pluginmanager.register(collector, "contract_tests.collector")
     if config.getoption("dist", "no") != "no":  # workers end when this process does, if it ends in order
+        give_time_to_end()
         until_end = ExitStack()
         until_end.enter_context(ended_by_sigterm())
         config.add_cleanup(until_end.close)

@@ -14,10 +14,12 @@ import pytest
 
 from emulator.target import Target
 
-__all__ = ["auto_workers", "ended_by_sigterm", "is_first", "is_worker", "taking_turns"]
+__all__ = ["auto_workers", "ended_by_sigterm", "give_time_to_end", "is_first", "is_worker", "taking_turns"]
 
 _MOST = 4
 """Workers of ``-n auto``: the longest checks are not done sooner with more of them, and each has a target."""
+
+_END_S = 60
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -28,6 +30,13 @@ def is_worker(config: pytest.Config) -> bool:
 def is_first(config: pytest.Config) -> bool:
     """Tell whether this process speaks for all that wait for their targets."""
     return bool(getattr(config, "workerinput", {}).get("workerid", "gw0") == "gw0")
+
+
+def give_time_to_end() -> None:
+    """Let each worker end its target: pytest-xdist kills a worker that is slow in it, and the target would stay."""
+    from xdist.workermanage import NodeManager  # type: ignore[import-untyped]  # noqa: PLC0415  # there, with -n
+
+    NodeManager.EXIT_TIMEOUT = max(NodeManager.EXIT_TIMEOUT, _END_S)
 
 
 def auto_workers(target: Target, cores: int) -> int:
