@@ -1,20 +1,16 @@
 """Profiles: how to make a good request for a container, and how its answers are recognised."""
 
 import array
-import difflib
 import json
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
-from pathlib import Path
 from typing import cast
 
 from contract_tests.audioformat import ENCODINGS, AudioFormat, Encoding
 from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
-from contract_tests.settings import ProfileError, Table
+from contract_tests.settings import ProfileError, Table, profile_names, read_profile
 
 __all__ = [
     "AudioFormat",
@@ -28,6 +24,7 @@ __all__ = [
     "load",
 ]
 
+_PACKAGE = "contract_tests"
 _DEFAULT_SENTENCES = ("Hello there.", "How are you today?", "This is the third sentence.")
 _DEFAULT_BAD_MESSAGES = ("not json", "{}", '{"type": "Reset"}')
 _DEFAULT_REPLY_TIMEOUT_S = 5.0
@@ -178,8 +175,7 @@ class Profile:
 
 def builtin_profiles() -> list[str]:
     """Return the names of the profiles that come with the suite."""
-    folder = resources.files("contract_tests").joinpath("profiles")
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return profile_names(_PACKAGE)
 
 
 def load(name_or_file: str) -> Profile:
@@ -188,24 +184,7 @@ def load(name_or_file: str) -> Profile:
     Raises:
         ProfileError: no such profile, or the file is not a usable profile.
     """
-    if name_or_file in builtin_profiles():
-        file = Path(str(resources.files("contract_tests"))) / "profiles" / f"{name_or_file}.toml"
-    elif name_or_file.endswith(".toml"):
-        file = Path(name_or_file)
-    else:
-        known = builtin_profiles()
-        near = difflib.get_close_matches(name_or_file, known, n=1)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise ProfileError(
-            name_or_file, "", "is no profile.", f"{hint}Known: {', '.join(known)}; or give a file that ends in .toml."
-        )
-    try:
-        values = tomllib.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise ProfileError(name_or_file, "", f"cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(name_or_file, "", f"is not TOML: {error}.") from None
-    return _profile(Table(file, values), file.stem)
+    return _profile(*read_profile(_PACKAGE, name_or_file, "profile"))
 
 
 def _profile(root: Table, name: str) -> Profile:

@@ -1,11 +1,16 @@
-"""Reading a TOML table strictly: wrong types and unknown keys are errors that name the file and the key."""
+"""Reading profiles strictly: wrong types and unknown keys are errors that name the file and the key."""
 
 import difflib
+import tomllib
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["ProfileError", "Table"]
+__all__ = ["ProfileError", "Table", "profile_names", "read_profile"]
+
+_FOLDER = "profiles"
+_SUFFIX = ".toml"
 
 _NAMES = {str: "a string", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
 
@@ -23,6 +28,38 @@ class ProfileError(Exception):
     def __str__(self) -> str:
         where = f"{self.file}: {self.key}: " if self.key else f"{self.file}: "
         return f"{where}{self.problem}" + (f" {self.hint}" if self.hint else "")
+
+
+def profile_names(package: str) -> list[str]:
+    """Return the names of the profiles that come with a package."""
+    folder = resources.files(package).joinpath(_FOLDER)
+    return sorted(entry.name.removesuffix(_SUFFIX) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX))
+
+
+def read_profile(package: str, name_or_file: str, kind: str) -> tuple["Table", str]:
+    """Return a profile of a package by its name, or the one that stands in a TOML file: its table and its name.
+
+    Raises:
+        ProfileError: there is none (it ``is no`` ``kind``, then), or the file cannot be read.
+    """
+    known = profile_names(package)
+    if name_or_file in known:
+        file = Path(str(resources.files(package))) / _FOLDER / f"{name_or_file}{_SUFFIX}"
+    elif name_or_file.endswith(_SUFFIX):
+        file = Path(name_or_file)
+    else:
+        near = difflib.get_close_matches(name_or_file, known, n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise ProfileError(
+            name_or_file, "", f"is no {kind}.", f"{hint}Known: {', '.join(known)}; or give a file that ends in .toml."
+        )
+    try:
+        values = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise ProfileError(name_or_file, "", f"cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProfileError(name_or_file, "", f"is not TOML: {error}.") from None
+    return Table(file, values), file.stem
 
 
 class Table:

@@ -1,17 +1,15 @@
 """Profiles of agents: how a turn is asked for, and what is known of the events that answer it."""
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
-from pathlib import Path
 
 from contract_tests.mark import JsonMark
-from contract_tests.settings import ProfileError, Table
+from contract_tests.settings import Table, profile_names, read_profile
 
 __all__ = ["AgentProfile", "Carrier", "agent_profiles", "load_agent_profile"]
 
+_PACKAGE = "contract_tests.agents"
 _DEFAULT_TIMEOUT_S = 15.0
 
 
@@ -67,8 +65,7 @@ class AgentProfile:
 
 def agent_profiles() -> list[str]:
     """Return the names of the profiles that come with the suite."""
-    folder = resources.files("contract_tests.agents").joinpath("profiles")
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return profile_names(_PACKAGE)
 
 
 def load_agent_profile(name_or_file: str) -> AgentProfile:
@@ -77,22 +74,7 @@ def load_agent_profile(name_or_file: str) -> AgentProfile:
     Raises:
         ProfileError: no such profile, or the file is not a usable profile of an agent.
     """
-    if name_or_file in agent_profiles():
-        file = Path(str(resources.files("contract_tests.agents"))) / "profiles" / f"{name_or_file}.toml"
-    elif name_or_file.endswith(".toml"):
-        file = Path(name_or_file)
-    else:
-        known = ", ".join(agent_profiles())
-        raise ProfileError(
-            name_or_file, "", "is no profile of an agent.", f"Known: {known}; or give a file that ends in .toml."
-        )
-    try:
-        values = tomllib.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise ProfileError(name_or_file, "", f"cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(name_or_file, "", f"is not TOML: {error}.") from None
-    return _profile(Table(file, values), file.stem)
+    return _profile(*read_profile(_PACKAGE, name_or_file, "profile of an agent"))
 
 
 def _profile(root: Table, name: str) -> AgentProfile:
