@@ -16,8 +16,8 @@ from contract_tests import broken, good, profile
 from contract_tests.bench import Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.containers import Container
+from contract_tests.grid import CELLS, problems, table
 from contract_tests.reach import Emulated, Starter
-from contract_tests.report import render
 from contract_tests.runner import emulated, judge_all
 from contract_tests.verdict import Level, Status, Verdict
 from emulator import Emulator, Endpoint
@@ -46,7 +46,6 @@ a check (`docs/checks.md`), a row a container; the last rows are those that no M
 a SHOULD that does not hold, `-` not to be judged here (the container cannot do it, or its profile does not say it),
 **FAIL** what its fault is caught by (FAIL without weight: a SHOULD besides, or CT0 where nothing at all is answered).
 """
-_CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
 
 
 @dataclass(frozen=True)
@@ -64,21 +63,11 @@ class Matrix:
         """Yield one text for each cell that is not what the container's registration says."""
         for container, verdicts in self.rows:
             failures = {verdict.id: verdict for verdict in verdicts if _counts(verdict, container)}
-            if container.caught_by is not None and container.caught_by not in failures:
-                yield f"{container.name}: {container.caught_by} does not catch it ({container.stands_for})"
-            for check_id, verdict in failures.items():
-                if check_id != container.caught_by:
-                    yield f"{container.name}: {check_id} fails too\n{render(verdict)}"
-                elif container.cause not in " ".join(verdict.worst.causes[:1]):
-                    yield f"{container.name}: not the right cause first: {verdict.worst.causes}"
+            yield from problems(container, failures)
 
     def lines(self) -> Iterator[str]:
         """Yield the table: a row for each container, a column for each check."""
-        width = max(len(container.name) for container, _ in self.rows)
-        yield f"{'':{width}}  " + " ".join(f"{check.id:>5}" for check in CHECKS)
-        for container, verdicts in self.rows:
-            cells = " ".join(f"{_CELLS[verdict.status]:>5}" for verdict in verdicts)
-            yield f"{container.name:{width}}  {cells}"
+        yield from table(self.rows, CHECKS)
         yield f"{len(self.rows)} containers, {len(CHECKS)} checks, {self.seconds:.0f} s"
         for why, names in _grouped(self.missing):
             yield f"not run: {', '.join(names)}: {why}"
@@ -90,7 +79,7 @@ class Matrix:
         yield "|---|---|" + ":-:|" * len(CHECKS)
         for container, verdicts in self.rows:
             cells = [
-                f"**{_CELLS[each.status]}**" if _counts(each, container) else _CELLS[each.status] for each in verdicts
+                f"**{CELLS[each.status]}**" if _counts(each, container) else CELLS[each.status] for each in verdicts
             ]
             yield f"| `{container.name}` | {container.server} | {' | '.join(cells)} |"
 
@@ -170,13 +159,13 @@ def main() -> int:
     wanted = [argument for argument in sys.argv[1:] if argument != _PAGE]
     everything = [*broken.CONTAINERS, *good.CONTAINERS]
     matrix = measure([container for container in everything if not wanted or container.name in wanted])
-    problems = list(matrix.problems())
+    found = list(matrix.problems())
     if _PAGE in sys.argv:
         sys.stdout.write("\n".join(matrix.page()) + "\n")
-        sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+        sys.stderr.write("".join(f"{problem}\n" for problem in found))
     else:
-        sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
-    return 1 if problems else 0
+        sys.stdout.write("\n".join([*matrix.lines(), *found]) + "\n")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from contract_tests.agents.good.model import forget
 from contract_tests.agents.good.surroundings import SURROUNDINGS
 from contract_tests.agents.profile import load_agent_profile
 from contract_tests.agents.runner import judge_agent
-from contract_tests.report import render
+from contract_tests.grid import problems, table
 from contract_tests.verdict import Level, Status, Verdict
 from emulator.certificates import Certificates
 from emulator.environment import environment_of
@@ -33,7 +33,6 @@ __all__ = ["AgentMatrix", "measure"]
 
 _AT_ONCE = 4
 _PROFILE = "voice-agent"
-_CELLS = {Status.PASS: ".", Status.WARN: "warn", Status.FAIL: "FAIL", Status.NOT_APPLICABLE: "-"}
 
 
 @dataclass(frozen=True)
@@ -47,21 +46,11 @@ class AgentMatrix:
         """Yield one text for each cell that is not what the agent's registration says."""
         for agent, verdicts in self.rows:
             failures = {each.id: each for each in verdicts if each.status is Status.FAIL and each.level is Level.MUST}
-            if agent.caught_by is not None and agent.caught_by not in failures:
-                yield f"{agent.name}: {agent.caught_by} does not catch it ({agent.stands_for})"
-            for check_id, verdict in failures.items():
-                if check_id != agent.caught_by:
-                    yield f"{agent.name}: {check_id} fails too\n{render(verdict)}"
-                elif agent.cause not in " ".join(verdict.worst.causes[:1]):
-                    yield f"{agent.name}: not the right cause first: {verdict.worst.causes}\n{render(verdict)}"
+            yield from problems(agent, failures)
 
     def lines(self) -> Iterator[str]:
         """Yield the table: a row for each agent, a column for each check."""
-        width = max(len(agent.name) for agent, _ in self.rows)
-        yield f"{'':{width}}  " + " ".join(f"{check.id:>5}" for check in AGENT_CHECKS)
-        for agent, verdicts in self.rows:
-            cells = {verdict.id: _CELLS[verdict.status] for verdict in verdicts}
-            yield f"{agent.name:{width}}  " + " ".join(f"{cells.get(check.id, ''):>5}" for check in AGENT_CHECKS)
+        yield from table(self.rows, AGENT_CHECKS)
         yield f"{len(self.rows)} agents, {len(AGENT_CHECKS)} checks, {self.seconds:.0f} s"
 
 
@@ -110,9 +99,9 @@ def _served(agent: Agent, surroundings: Mapping[str, str]) -> Iterator[str]:
 def main() -> int:
     """Print the matrix; return 1 if a cell is not as it should be."""
     matrix = measure(own_only="--own" in sys.argv[1:])
-    problems = list(matrix.problems())
-    sys.stdout.write("\n".join([*matrix.lines(), *problems]) + "\n")
-    return 1 if problems else 0
+    found = list(matrix.problems())
+    sys.stdout.write("\n".join([*matrix.lines(), *found]) + "\n")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
