@@ -6,7 +6,8 @@ from typing import ClassVar
 from contract_tests.bench import Bench
 from contract_tests.profile import Profile
 from contract_tests.reach import Capability
-from contract_tests.verdict import Finding, Level
+from contract_tests.sound import Sound
+from contract_tests.verdict import Finding, Level, Verdict
 
 __all__ = ["Check", "Claim", "Outcome"]
 
@@ -25,6 +26,23 @@ class Claim(ABC):
     level: ClassVar[Level] = Level.MUST
     stake: ClassVar[str]
     facts: ClassVar[tuple[str, ...]] = ()
+
+    def verdict(self, outcome: Outcome, *, output: tuple[str, ...], sound: Sound | None, seconds: float) -> Verdict:
+        """Return what was found as the verdict of this check, not yet graded; the rest is as in :class:`Verdict`."""
+        behaviour, closing, log = outcome
+        return Verdict(
+            id=self.id,
+            name=self.name,
+            level=self.level,
+            stake=self.stake,
+            facts=self.facts,
+            behaviour=behaviour,
+            closing=closing,
+            log=log,
+            output=output,
+            sound=sound,
+            seconds=seconds,
+        )
 
 
 class Check(Claim):

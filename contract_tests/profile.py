@@ -156,6 +156,11 @@ class Profile:
     parameters: Mapping[str, Sequence[str | float]]
 
     @property
+    def without_audio(self) -> str | None:
+        """Why nothing can be said of the audio, None where the profile says what it is."""
+        return None if self.audio else f"profile {self.name!r} does not say what the audio is (no table [audio])"
+
+    @property
     def id_member(self) -> str | None:
         """The member of an answer that carries the request's id (``a.b`` inside a), None if the profile names none."""
         return ".".join(self._id_path) or None

@@ -65,19 +65,8 @@ async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) ->
     if own is not None and Status.FAIL in {behaviour.status, closing.status}:
         await asyncio.sleep(_LAST_WORDS_S)  # what it wrote last is still on its way through a pipe
         said = last_words(own.output(written))
-    return Verdict(
-        id=check.id,
-        name=check.name,
-        level=check.level,
-        stake=check.stake,
-        facts=check.facts,
-        behaviour=behaviour,
-        closing=closing,
-        log=log,
-        output=said,
-        sound=_sound(bench),
-        seconds=time.monotonic() - began,
-    )
+    outcome = behaviour, closing, log
+    return check.verdict(outcome, output=said, sound=_sound(bench), seconds=time.monotonic() - began)
 
 
 async def _fitted(finding: Finding, bench: Bench) -> Finding:

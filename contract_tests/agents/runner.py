@@ -19,21 +19,10 @@ def judge_agent(check: AgentCheck, bench: AgentBench) -> Verdict:
     began = time.monotonic()
     written = bench.stage.heard
     bench.turns.clear()
-    behaviour, closing, log = check.run(bench)
+    outcome = behaviour, closing, _ = check.run(bench)
     failed = Status.FAIL in {behaviour.status, closing.status}
-    return Verdict(
-        id=check.id,
-        name=check.name,
-        level=check.level,
-        stake=check.stake,
-        facts=check.facts,
-        behaviour=behaviour,
-        closing=closing,
-        log=log,
-        output=last_words(bench.stage.output(written)) if failed else (),
-        sound=_sound(bench),
-        seconds=time.monotonic() - began,
-    )
+    said = last_words(bench.stage.output(written)) if failed else ()
+    return check.verdict(outcome, output=said, sound=_sound(bench), seconds=time.monotonic() - began)
 
 
 def _sound(bench: AgentBench) -> Sound | None:

@@ -49,7 +49,7 @@ class FirstAudioEarly(Check):
 
     def applies(self, profile: Profile) -> str | None:
         """Only profiles that say what the audio is."""
-        return None if profile.audio else f"profile {profile.name!r} does not say what the audio is (no table [audio])"
+        return profile.without_audio
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a text of several sentences and look at when each part of its audio came."""

@@ -57,7 +57,7 @@ class FrameSize(Check):
 
     def applies(self, profile: Profile) -> str | None:
         """Only profiles that say what the audio is."""
-        return None if profile.audio else f"profile {profile.name!r} does not say what the audio is (no table [audio])"
+        return profile.without_audio
 
     async def run(self, bench: Bench) -> Outcome:
         """Look at the frames of a long answer, and, where they are not beyond all measure, send the large message."""

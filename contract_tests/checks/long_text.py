@@ -40,7 +40,7 @@ class LongText(Check):
 
     def applies(self, profile: Profile) -> str | None:
         """Only profiles that say what the audio is."""
-        return None if profile.audio else f"profile {profile.name!r} does not say what the audio is (no table [audio])"
+        return profile.without_audio
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask for both texts, each on a session of its own, and compare the lengths of the audio."""

@@ -32,7 +32,7 @@ class PcmIntegrity(Check):
 
     def applies(self, profile: Profile) -> str | None:
         """Only profiles that say what the audio is."""
-        return None if profile.audio else f"profile {profile.name!r} does not say what the audio is (no table [audio])"
+        return profile.without_audio
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask for three sentences; a container that ends the session after one of them gets a new session."""

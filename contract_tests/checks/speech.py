@@ -91,7 +91,7 @@ class SpeechSaysText(Check):
         """Only speech in a language that the recogniser knows, where it is installed."""
         audio = profile.audio
         if audio is None:
-            return f"profile {profile.name!r} does not say what the audio is (no table [audio])"
+            return profile.without_audio
         if profile.request.is_audio:
             return f"the requests of profile {profile.name!r} are audio"
         if audio.language is None:
