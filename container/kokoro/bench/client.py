@@ -71,6 +71,12 @@ async def speak(connection: ClientConnection, text: str, voice: str = "af_heart"
                 raise RuntimeError(f"{message.get('code')}: {message['message']}")
 
 
+async def warm_up(address: str, text: str = TEXT) -> None:
+    """Have one text spoken that counts for nothing."""
+    async with session(address) as connection:
+        await speak(connection, text)
+
+
 def reset(transport: asyncio.BaseTransport) -> None:
     """Break a connection off with a reset, as a client does that crashes."""
     raw = transport.get_extra_info("socket")

@@ -31,8 +31,7 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     rungs: dict[int, load.Rung] = {}
     progress.begin(2 * options.most.bit_length())
     async with servers.target(OURS, options.engine, options.url) as server:
-        async with client.session(server.address) as socket:
-            await client.speak(socket, client.TEXT)  # warm-up
+        await client.warm_up(server.address)
 
         async def holds(sessions: int) -> bool:
             progress.step(f"{sessions} sessions")

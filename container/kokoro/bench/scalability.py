@@ -34,8 +34,7 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     rungs: list[Rung] = []
     progress.begin(len(options.sessions))
     async with servers.target(OURS, options.engine, options.url) as server:
-        async with client.session(server.address) as socket:
-            await client.speak(socket, client.TEXT)  # warm-up
+        await client.warm_up(server.address)
         for sessions in options.sessions:
             progress.step(f"{sessions} sessions")
             rungs.append(await load.closed(server.address, sessions, options.seconds, MIXES[options.texts]))

@@ -13,7 +13,7 @@ from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median
 from container.kokoro.bench.result import Result
-from container.kokoro.bench.servers import OURS, Kind, Running
+from container.kokoro.bench.servers import OURS, Kind
 
 ONE_THREAD = Kind(OURS.name, environment={"KOKORO_THREADS": "1"})
 RECOVERED = 0.75
@@ -156,8 +156,3 @@ async def _aid(options: argparse.Namespace) -> _Aid:
         aid.started = time.monotonic()
         await second()
     return aid
-
-
-async def _warm(server: Running) -> None:
-    async with client.session(server.address) as socket:
-        await client.speak(socket, _TEXT)

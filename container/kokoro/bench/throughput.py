@@ -42,8 +42,7 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
         progress.begin(len(kinds) * len(options.sessions))
         for kind in kinds:
             async with servers.running(kind, options.engine) as server:
-                async with client.session(server.address) as socket:
-                    await client.speak(socket, client.TEXT)  # warm-up
+                await client.warm_up(server.address)
                 for sessions in options.sessions:
                     progress.step(f"{kind.name}, {sessions} sessions")
                     before = server.processor_s

@@ -31,8 +31,7 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     """Return one row."""
     progress.begin(1)
     async with servers.target(OURS, options.engine, options.url) as server:
-        async with client.session(server.address) as socket:
-            await client.speak(socket, client.TEXT)  # warm-up
+        await client.warm_up(server.address)
         progress.step(f"{options.rate:g} requests a second")
         rung = await load.by_chance(server.address, options.rate, options.seconds, MIXES[options.texts])
     table = Table(
