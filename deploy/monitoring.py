@@ -1,6 +1,7 @@
 """What watches over the endpoint: alarms, a dashboard, and scaling where it was measured what to aim at."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_applicationautoscaling as scaling
@@ -31,68 +32,70 @@ def _dimensions(endpoint: str) -> dict[str, str]:
 
 def add_alarms(stack: Stack, endpoint: str, settings: Settings) -> None:
     """Alarm on errors always; on slow first audio and on too many sessions where it was measured what that is."""
-    actions = [] if settings.alarm_topic is None else [settings.alarm_topic]
-    for name in ERRORS:
-        cloudwatch.CfnAlarm(
+    name = settings.endpoint_name
+    for error in ERRORS:
+        _alarm(
             stack,
-            f"{name}Alarm",
-            alarm_name=f"{settings.endpoint_name}-{name}",
-            alarm_description=f"{settings.endpoint_name}: {name} in one minute",
-            namespace=NAMESPACE,
-            metric_name=name,
-            dimensions=_alarm_dimensions(endpoint),
+            f"{error}Alarm",
+            endpoint,
+            settings,
+            alarm_name=f"{name}-{error}",
+            alarm_description=f"{name}: {error} in one minute",
+            metric_name=error,
             statistic="Sum",
-            period=60,
             evaluation_periods=1,
             threshold=1,
             comparison_operator="GreaterThanOrEqualToThreshold",
-            treat_missing_data="notBreaching",
-            alarm_actions=actions,
         )
     if settings.first_audio_alarm_ms is not None:
-        cloudwatch.CfnAlarm(
+        _alarm(
             stack,
             "FirstAudioAlarm",
-            alarm_name=f"{settings.endpoint_name}-first-audio-p95",
-            alarm_description=f"{settings.endpoint_name}: p95 of first audio over {settings.first_audio_alarm_ms:g} ms",
-            namespace=NAMESPACE,
+            endpoint,
+            settings,
+            alarm_name=f"{name}-first-audio-p95",
+            alarm_description=f"{name}: p95 of first audio over {settings.first_audio_alarm_ms:g} ms",
             metric_name=FIRST_AUDIO,
-            dimensions=_alarm_dimensions(endpoint),
             extended_statistic="p95",
-            period=60,
             evaluation_periods=3,
             datapoints_to_alarm=3,
             threshold=settings.first_audio_alarm_ms * 1000,
             comparison_operator="GreaterThanThreshold",
-            treat_missing_data="notBreaching",
-            alarm_actions=actions,
         )
     if settings.max_instances is not None and settings.sessions_per_instance is not None:
         # scaling should have added instances long before: the quota, the limit, or a policy that is not evaluated
-        cloudwatch.CfnAlarm(
+        _alarm(
             stack,
             "SessionsAlarm",
-            alarm_name=f"{settings.endpoint_name}-sessions-over-target",
-            alarm_description=f"{settings.endpoint_name}: more than {settings.sessions_per_instance:g} sessions an "
-            "instance for five minutes, although scaling should have answered",
-            namespace=NAMESPACE,
+            endpoint,
+            settings,
+            alarm_name=f"{name}-sessions-over-target",
+            alarm_description=f"{name}: more than {settings.sessions_per_instance:g} sessions an instance for five "
+            "minutes, although scaling should have answered",
             metric_name=CONCURRENCY,
-            dimensions=_alarm_dimensions(endpoint),
             statistic="Maximum",
-            period=60,
             evaluation_periods=5,
             datapoints_to_alarm=5,
             threshold=settings.sessions_per_instance,
             comparison_operator="GreaterThanThreshold",
-            treat_missing_data="notBreaching",
-            alarm_actions=actions,
         )
 
 
-def _alarm_dimensions(endpoint: str) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
-    return [
-        cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value) for name, value in _dimensions(endpoint).items()
-    ]
+def _alarm(stack: Stack, id_: str, endpoint: str, settings: Settings, **what: Any) -> None:
+    """Add an alarm on a metric of the endpoint's variant, by the minute; ``what`` are properties of CfnAlarm."""
+    cloudwatch.CfnAlarm(
+        stack,
+        id_,
+        namespace=NAMESPACE,
+        dimensions=[
+            cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value)
+            for name, value in _dimensions(endpoint).items()
+        ],
+        period=60,
+        treat_missing_data="notBreaching",
+        alarm_actions=[] if settings.alarm_topic is None else [settings.alarm_topic],
+        **what,
+    )
 
 
 def add_dashboard(stack: Stack, endpoint: str, settings: Settings) -> None:
