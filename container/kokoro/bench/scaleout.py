@@ -147,7 +147,7 @@ async def _aid(options: argparse.Namespace) -> _Aid:
             await users
 
     async with servers.running(ONE_THREAD, options.engine) as first:
-        await _warm(first)
+        await client.warm_up(first.address, _TEXT)
         load[first.address] = 0
         users = asyncio.gather(*(one() for _ in range(options.sessions)))
         await asyncio.sleep(options.seconds)
