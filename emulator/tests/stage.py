@@ -1,10 +1,14 @@
 """A client, the emulator and a container, connected over real sockets."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 from emulator import Endpoint, Server, Switches
 from emulator.tests.client import RawClient
@@ -53,3 +57,13 @@ def exception(message: Message | str) -> tuple[str | None, dict[str, str]]:
     assert isinstance(message, Message), message
     assert message.string(":message-type") == "exception"
     return message.string(":exception-type"), json.loads(message.payload)
+
+
+async def upgraded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *frames: bytes) -> None:
+    """Accept the WebSocket, then send frames as they are."""
+    protocol = ServerProtocol()
+    protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
+    (request,) = protocol.events_received()
+    assert isinstance(request, Request)
+    protocol.send_response(protocol.accept(request))
+    writer.writelines([*protocol.data_to_send(), *frames])

@@ -9,7 +9,7 @@ from websockets.asyncio.server import ServerConnection
 from emulator import Endpoint, Server
 from emulator.tests.client import END_OF_INPUT, event
 from emulator.tests.containers import container
-from emulator.tests.stage import UNSIGNED, client_of, exception, serving, stage
+from emulator.tests.stage import UNSIGNED, client_of, exception, serving, stage, upgraded
 
 
 async def test_a_reset_by_the_client_closes_the_container(state_directory: Path) -> None:
@@ -109,15 +109,7 @@ async def test_a_container_that_answers_its_pings_is_not_cut(state_directory: Pa
 
 async def test_a_container_that_answers_no_ping_is_cut_with_an_error(state_directory: Path) -> None:
     async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from websockets.http11 import Request  # noqa: PLC0415
-        from websockets.server import ServerProtocol  # noqa: PLC0415
-
-        protocol = ServerProtocol()
-        protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
-        (request,) = protocol.events_received()
-        assert isinstance(request, Request)
-        protocol.send_response(protocol.accept(request))
-        writer.writelines(protocol.data_to_send())
+        await upgraded(reader, writer)
         await reader.read()
         writer.close()
 

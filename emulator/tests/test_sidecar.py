@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.http11 import Request
-from websockets.server import ServerProtocol
 
 from emulator import Endpoint, Server, Switches
 from emulator.tests.client import RawClient
-from emulator.tests.stage import client_of, exception
+from emulator.tests.stage import client_of, exception, upgraded
 from emulator.wire.frames import Frame, Opcode
 from emulator.wire.utf8 import TextCheck
 
@@ -35,16 +33,6 @@ async def raw_container(state: Path, script: Raw) -> AsyncIterator[tuple[RawClie
         server = Server({"ep": Endpoint(url)}, switches=SWITCHES, state_directory=state)
         async with server, client_of(server) as client:
             yield client, server
-
-
-async def upgraded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *frames: bytes) -> None:
-    """Accept the WebSocket, then send frames as they are."""
-    protocol = ServerProtocol()
-    protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
-    (request,) = protocol.events_received()
-    assert isinstance(request, Request)
-    protocol.send_response(protocol.accept(request))
-    writer.writelines([*protocol.data_to_send(), *frames])
 
 
 def told(server: Server) -> str:
