@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from emulator.agentcore.body import blocks
 from emulator.agentcore.sse import EventReader, SseError
 
 __all__ = ["REFERENCE_RATIOS", "AgentError", "Mode", "Turn", "compare", "invoke", "take_turn"]
@@ -16,7 +17,6 @@ type Mode = Literal["bidi", "batch"]
 
 REFERENCE_RATIOS = (2.4, 3.5)
 """How many times earlier the first audio came in bidi mode than in batch mode, as published: locally, deployed."""
-_PIECE = 65_536
 
 
 class AgentError(Exception):
@@ -79,8 +79,7 @@ def invoke(
         sessions.append((session, answer.get("runtimeSessionId")))
     body = answer["response"]
     try:
-        # StreamingBody.read(n) and its iterators wait for n bytes, so that early events seem late
-        yield from body._raw_stream.stream(_PIECE)  # noqa: SLF001 - boto3 offers nothing that does not wait
+        yield from blocks(body)
     finally:
         body.close()
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from contract_tests.agents.events import Event, read_events
 from contract_tests.agents.profile import AgentProfile
+from emulator.agentcore.body import blocks
 
 __all__ = ["Caller", "Turn"]
 
-_PIECE = 65_536
 _LONGEST_S = 45.0
 
 
@@ -156,8 +156,7 @@ class Caller:
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
         try:
-            # StreamingBody.read(n) and its iterators wait for n bytes, so that early events would seem late
-            for block in body._raw_stream.stream(_PIECE):  # noqa: SLF001 - boto3 offers nothing that does not wait
+            for block in blocks(body):
                 now = time.monotonic() - turn.began
                 turn.blocks.append((now, block))
                 turn.__dict__.pop("events", None)

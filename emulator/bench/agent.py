@@ -16,6 +16,7 @@ from typing import Any
 import boto3
 import botocore.config
 
+from emulator.agentcore.body import blocks
 from emulator.bench.figures import at_least_one
 from emulator.bench.figures import conditions as measured_on
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
@@ -135,9 +136,8 @@ def _ask(client: Any, arn: str, condition: Condition, mode: str) -> Run:
         contentType="application/json",
         accept="text/event-stream",
     )
-    # the reader of botocore waits for as many bytes as it was asked for, and so would move the times
     with contextlib.closing(response["response"]):
-        return timed(condition, mode, response["response"]._raw_stream.stream(65536))  # noqa: SLF001
+        return timed(condition, mode, blocks(response["response"]))
 
 
 if __name__ == "__main__":
