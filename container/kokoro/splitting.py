@@ -75,13 +75,11 @@ def _weight(text: str) -> int:
     return len(text) + 3 * len(_SYLLABIC.findall(text))
 
 
-def pieces(text: str, limit: int = MAX_CHARS) -> list[str]:
-    """Cut `text` into parts of at most `limit` characters (fewer syllable signs), at the best places there are."""
-    return [part for sentence in sentences(text) for part in parts(sentence, limit)]
-
-
 def parts(sentence: str, limit: int = MAX_CHARS) -> list[str]:
-    """Cut one sentence like `pieces`: whole where it fits, else at clauses, else at words."""
+    """Cut one sentence into parts of at most `limit` characters (fewer syllable signs), at the best places there are.
+
+    Whole where it fits, else at clauses, else at words.
+    """
     result: list[str] = []
     for clause in _pack(sentence, _CLAUSE_END, limit) if _weight(sentence) > limit else [sentence]:
         for words in _pack(clause, _WORD_END, limit) if _weight(clause) > limit else [clause]:

@@ -6,10 +6,16 @@ import pytest
 
 from container.kokoro.markup import plain
 from container.kokoro.normalise import normalise, unreadable
+from container.kokoro.plan import Plan
 from container.kokoro.spelling import pronounceable, spell
-from container.kokoro.splitting import MAX_CHARS, halves, joint_s, pieces, sentences
+from container.kokoro.splitting import MAX_CHARS, halves, joint_s, sentences
 from container.kokoro.vocabulary import is_speech, keep_known, symbols, tokens
 from container.kokoro.written import written_out
+
+
+def pieces(text: str) -> list[str]:
+    """Cut a text as it is spoken where nothing is known of the engine's pace."""
+    return [piece.text for piece in iter(Plan(text).next, None)]
 
 
 @pytest.mark.parametrize(
