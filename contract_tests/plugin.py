@@ -26,7 +26,15 @@ from contract_tests.progress import COLOURS, Progress
 from contract_tests.report import next_steps, render, summary_line
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
-from contract_tests.workers import auto_workers, ended_by_sigterm, give_time_to_end, is_first, is_worker, taking_turns
+from contract_tests.workers import (
+    auto_workers,
+    can_be_interrupted,
+    ended_by_sigterm,
+    give_time_to_end,
+    is_first,
+    is_worker,
+    taking_turns,
+)
 from emulator import target
 from emulator.launch import TargetError, running, starting
 
@@ -116,7 +124,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_target] = chosen
     config.stash[title] = str(agent or chosen)
     config.stash[_profile] = rules
-    if not is_worker(config):
+    if is_worker(config):
+        can_be_interrupted()
+    else:
         _report_here(config)
 
 

@@ -14,7 +14,15 @@ import pytest
 
 from emulator.target import Target
 
-__all__ = ["auto_workers", "ended_by_sigterm", "give_time_to_end", "is_first", "is_worker", "taking_turns"]
+__all__ = [
+    "auto_workers",
+    "can_be_interrupted",
+    "ended_by_sigterm",
+    "give_time_to_end",
+    "is_first",
+    "is_worker",
+    "taking_turns",
+]
 
 _MOST = 4
 """Workers of ``-n auto``: the longest checks are not done sooner with more of them, and each has a target."""
@@ -37,6 +45,15 @@ def give_time_to_end() -> None:
     from xdist.workermanage import NodeManager  # type: ignore[import-untyped]  # noqa: PLC0415  # there, with -n
 
     NodeManager.EXIT_TIMEOUT = max(NodeManager.EXIT_TIMEOUT, _END_S)
+
+
+def can_be_interrupted() -> None:
+    """Let this worker be interrupted, which ends its target in order; execnet sends it SIGINT for that.
+
+    A shell that starts a command in the background, as scripts do, has it ignore that signal.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def auto_workers(target: Target, cores: int) -> int:

@@ -97,11 +97,12 @@ def test_without_a_target_the_run_ends_once(tmp_path: Path) -> None:
     assert " failed" not in output
 
 
-def test_an_interrupted_worker_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", [(), ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")], ids=["", "in the background"])
+def test_an_interrupted_worker_leaves_nothing_behind(tmp_path: Path, shell: tuple[str, ...]) -> None:
     pids = tmp_path / "pids"
     pids.mkdir()
     app(tmp_path, more=f"import os, pathlib; (pathlib.Path({str(pids)!r}) / str(os.getpid())).touch()")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "1", "-m", "contract", "-k"]
+    command = [*shell, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "1", "-m", "contract", "-k"]
     command += ["CT0 or CT7"]
     command += ["--target", "mine:app", "--idle-seconds", "50", str(ROOT / "contract_tests" / "test_contract.py")]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:

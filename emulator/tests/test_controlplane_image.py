@@ -93,6 +93,12 @@ def engine() -> Iterator[Any]:
     client.close()
 
 
+def containers(engine: Any) -> list[tuple[str, str]]:
+    """Return id and status of each container of an emulator; one may end while they are listed."""
+    found = engine.containers.list(all=True, filters={"label": MARK}, ignore_removed=True)
+    return [(each.id, each.status) for each in found]
+
+
 @pytest.fixture(scope="module")
 def cloud(engine: Any, state_directory: Path) -> Iterator[Cloud]:
     times = Lifecycle(startup_limit=8, starting_interval=0.1, running_interval=0.1, stop_grace=2)
@@ -103,7 +109,7 @@ def cloud(engine: Any, state_directory: Path) -> Iterator[Cloud]:
         for name, value in emulator.environment.items():
             patch.setenv(name, value)
         yield Cloud(emulator, boto3.session.Session())
-    assert engine.containers.list(all=True, filters={"label": MARK}) == []
+    assert containers(engine) == []
 
 
 def test_an_image_is_run_with_serve_and_its_environment(
@@ -113,7 +119,7 @@ def test_an_image_is_run_with_serve_and_its_environment(
     assert cloud.settled("good").get("FailureReason") is None
     assert cloud.ask("good") == b"hello you"
     cloud.client("sagemaker").delete_endpoint(EndpointName="good")
-    until(lambda: True if not engine.containers.list(all=True, filters={"label": MARK}) else None)
+    until(lambda: True if not containers(engine) else None)
     assert "was killed" not in caplog.text
 
 
@@ -160,17 +166,14 @@ def test_an_image_that_is_not_there_fails_and_nothing_is_pulled(cloud: Cloud) ->
 
 
 def test_a_container_of_the_engine_is_paused_goes_on_and_is_killed_on_demand(cloud: Cloud, engine: Any) -> None:
-    def containers() -> list[tuple[str, str]]:
-        return [(each.id, each.status) for each in engine.containers.list(all=True, filters={"label": MARK})]
-
     cloud.deploy("faulty", "emulator-test:good", GREETING="hello")
     assert cloud.settled("faulty")["EndpointStatus"] == "InService"
-    ((first, _),) = containers()
+    ((first, _),) = containers(engine)
     cloud.emulator.process_fault("faulty", "freeze")
-    assert containers() == [(first, "paused")]
+    assert containers(engine) == [(first, "paused")]
     cloud.emulator.process_fault("faulty", "freeze")  # no failure, it is frozen
     cloud.emulator.process_fault("faulty", "resume")
-    assert containers() == [(first, "running")]
+    assert containers(engine) == [(first, "running")]
     assert cloud.ask("faulty") == b"hello you"
     cloud.emulator.process_fault("faulty", "kill")
 
@@ -180,7 +183,7 @@ def test_a_container_of_the_engine_is_paused_goes_on_and_is_killed_on_demand(clo
         return None
 
     assert until(answers_anew)
-    until(lambda: True if [each for each, _ in containers()] not in ([first], []) else None)
+    until(lambda: True if [each for each, _ in containers(engine)] not in ([first], []) else None)
     cloud.emulator.process_fault("faulty", "freeze")  # its end must not wait for what is paused
     cloud.client("sagemaker").delete_endpoint(EndpointName="faulty")
-    until(lambda: True if containers() == [] else None)
+    until(lambda: True if containers(engine) == [] else None)

@@ -382,6 +382,7 @@ async def test_a_speech_session_can_be_kept_for_the_conversation(in_front: InFro
             assert audio(await invoke(client, **headers)) == PCM * 4
             await idle(client)
         assert [len(session) for session in voice.asked] == [4, 2, 2]
+        await voice.down_to(2)
         assert voice.open == 2  # the one of no conversation is closed
-    assert voice.open == 0
+    await voice.down_to(0)
     assert voice.closes == 3

@@ -23,6 +23,7 @@ class Voice:
         self.kinds: list[str] = []
         self.closes = 0
         self.open = 0
+        self.ended = asyncio.Condition()
         self.entered = asyncio.Event()
 
     @property
@@ -50,6 +51,13 @@ class Voice:
                 await self.answer(connection, request["request_id"], session)
         finally:
             self.open -= 1
+            async with self.ended:
+                self.ended.notify_all()
+
+    async def down_to(self, sessions: int) -> None:
+        """Wait until no more than so many sessions are open: a client may be done before the container is."""
+        async with asyncio.timeout(20), self.ended:
+            await self.ended.wait_for(lambda: self.open <= sessions)
 
     async def answer(self, connection: ServerConnection, request_id: str, session: int) -> None:
         """Answer one request; `session` counts from 1."""
