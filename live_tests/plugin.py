@@ -5,15 +5,21 @@ import datetime
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from contract_tests.agents.bench import deployed_bench
+from contract_tests.agents.check import AgentCheck
+from contract_tests.agents.profile import AgentProfile, load_agent_profile
+from contract_tests.agents.runner import judge_agent
 from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
+from contract_tests.profile import ProfileError
 from contract_tests.runner import LONGEST_CHECK_S, judge
 from contract_tests.workers import is_worker
 from deploy import images
@@ -25,9 +31,13 @@ from live_tests.parity.report import Findings, document, summary
 from live_tests.parity.watcher import Watcher
 from live_tests.settings import DEFAULT_BUDGET_MINUTES, NotConfiguredError, Settings, SettingsError, settings
 
-__all__ = ["Billing", "Labels"]
+__all__ = ["AGENT_READ_TIMEOUT_S", "Billing", "Labels"]
+
+AGENT_READ_TIMEOUT_S = 120.0
+"""Without a word of the agent: a runtime that was idle has to start first."""
 
 _settings = pytest.StashKey[Settings]()
+_agent_profile = pytest.StashKey[AgentProfile]()
 _unset = pytest.StashKey[str]()
 _findings = pytest.StashKey[Findings]()
 _begun = pytest.StashKey[bool]()
@@ -46,7 +56,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("live", "checks against a deployed endpoint (-m live)")
     group.addoption("--endpoint", metavar="NAME", help="the deployed endpoint")
     group.addoption("--region", metavar="REGION", help="its region (default: AWS_REGION)")
-    group.addoption("--agent-runtime", metavar="ARN", help="the AgentCore runtime of the agent, to measure that too")
+    group.addoption("--agent-runtime", metavar="ARN", help="the AgentCore runtime of the agent, to judge that too")
+    group.addoption(
+        "--agent-profile",
+        metavar="PROFILE",
+        default="voice-agent",
+        help="how the agent is asked and what its events are: a name or a TOML file (default: %(default)s)",
+    )
     group.addoption("--outputs", metavar="FILE", type=Path, help="take the three from the outputs file of a deploy")
     group.addoption(
         "--endpoint-url", metavar="URL", help="https://HOST:PORT of what stands in for AWS, e.g. of the emulator"
@@ -80,6 +96,10 @@ def pytest_configure(config: pytest.Config) -> None:
     minutes = config.getoption("budget_minutes")
     if not 0 < minutes < float("inf"):
         raise pytest.UsageError(f"--budget-minutes {minutes:g}: expected minutes above 0")
+    try:
+        config.stash[_agent_profile] = load_agent_profile(config.getoption("agent_profile"))
+    except ProfileError as error:
+        raise pytest.UsageError(f"--agent-profile: {error}") from None
     report: Path | None = config.getoption("live_report")
     if report is not None and not report.absolute().parent.is_dir():
         raise pytest.UsageError(f"--live-report {report}: the directory {report.absolute().parent} does not exist")
@@ -220,6 +240,15 @@ def live_bench(
 
 
 @pytest.fixture
+def live_agent(live: Cloud) -> str:
+    """The ARN of the agent's runtime."""
+    runtime = live.settings.agent_runtime
+    if runtime is None:
+        pytest.skip("no agent is named: --agent-runtime ARN, or --outputs FILE of a deployment that has one")
+    return runtime
+
+
+@pytest.fixture
 def live_judge(
     live: Cloud, live_budget: Budget, live_bench: Bench, pytestconfig: pytest.Config
 ) -> Callable[[Check], None]:
@@ -229,6 +258,23 @@ def live_judge(
     def run(check: Check) -> None:
         longest = min(LONGEST_CHECK_S, live_budget.left)
         pronounce(pytestconfig, asyncio.run(judge(check, live_bench, longest)))
+
+    return run
+
+
+@pytest.fixture
+def live_agent_judge(
+    live: Cloud, live_agent: str, live_billing: Billing, pytestconfig: pytest.Config
+) -> Callable[[AgentCheck], None]:
+    """Return what runs one check of agents through the deployed runtime and raises its verdict."""
+    live_billing("about fifteen short answers of the agent, a few cents for the model and the runtime's seconds")
+    profile = pytestconfig.stash[_agent_profile]
+    # a runtime that was idle is started anew by the first question
+    profile = replace(profile, timeout=max(profile.timeout, AGENT_READ_TIMEOUT_S))
+    bench = deployed_bench(live.client("bedrock-agentcore", profile.timeout), live_agent, profile)
+
+    def run(check: AgentCheck) -> None:
+        pronounce(pytestconfig, judge_agent(check, bench))
 
     return run
 

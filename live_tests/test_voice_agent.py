@@ -11,13 +11,12 @@ from live_tests.agent import AgentError, Mode, Turn, compare, invoke, take_turn
 from live_tests.cloud import Cloud
 from live_tests.parity.other_services import agent_turn
 from live_tests.parity.report import Findings
-from live_tests.plugin import Billing
+from live_tests.plugin import AGENT_READ_TIMEOUT_S, Billing
 
 pytestmark = pytest.mark.live
 
 _TURNS = 3
 _PROMPT = "Tell me a short story about a robot learning to sing. Use about six sentences."
-_READ_TIMEOUT_S = 120.0
 _COST = f"{2 * _TURNS + 1} answers of the agent, a few cents for the model and the runtime's seconds"
 
 
@@ -32,18 +31,17 @@ def _turns(client: Any, runtime: str, sessions: list[tuple[str, str | None]]) ->
     return turns
 
 
-def test_the_agent_is_heard_earlier_in_bidi_mode(live: Cloud, live_billing: Billing, live_findings: Findings) -> None:
-    runtime = live.settings.agent_runtime
-    if runtime is None:
-        pytest.skip("no agent is named: --agent-runtime ARN, or --outputs FILE of a deployment that has one")
+def test_the_agent_is_heard_earlier_in_bidi_mode(
+    live: Cloud, live_agent: str, live_billing: Billing, live_findings: Findings
+) -> None:
     live_billing(_COST)
-    client = live.client("bedrock-agentcore", _READ_TIMEOUT_S)
+    client = live.client("bedrock-agentcore", AGENT_READ_TIMEOUT_S)
     sessions: list[tuple[str, str | None]] = []
     try:
-        turns = _turns(client, runtime, sessions)
+        turns = _turns(client, live_agent, sessions)
     except (AgentError, ClientError, BotoCoreError) as error:
         pytest.fail(f"the agent does not answer: {error}", pytrace=False)
-    agent_turn(runtime, sessions, live_findings.ledger)
+    agent_turn(live_agent, sessions, live_findings.ledger)
     lines = compare(turns["bidi"], turns["batch"])
     live_findings.notes += lines
     live_findings.measurements["agent"] = {mode: [asdict(turn) for turn in taken] for mode, taken in turns.items()}

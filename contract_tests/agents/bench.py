@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 
 from contract_tests.agents.profile import AgentProfile
-from contract_tests.agents.script import HELLO, SCRIPT, prompt_of
+from contract_tests.agents.script import HELLO, SCRIPT, prompt_of, request_of
 from contract_tests.agents.stage import Stage, staged
-from contract_tests.agents.turn import Caller, Turn
+from contract_tests.agents.turn import Caller, Turn, emulated
 from contract_tests.agents.voice import Part, Voice
 
-__all__ = ["AgentBench", "AgentPing", "agent_bench"]
+__all__ = ["AgentBench", "AgentPing", "agent_bench", "deployed_bench"]
 
 _PING_TIMEOUT_S = 3.0
 _STALLED_S = 0.3
@@ -63,6 +63,11 @@ class AgentBench:
         """The speech container behind the agent."""
         return self.stage.voice
 
+    @property
+    def reached(self) -> bool:
+        """Whether the agent itself can be reached, and not only the AgentCore in front of it."""
+        return bool(self.stage.url)
+
     def take(
         self,
         tag: str,
@@ -74,7 +79,8 @@ class AgentBench:
     ) -> Turn:
         """Take the turn ``tag`` of the script, with a voice that plays ``part`` (by default well)."""
         self.voice.play(part or Part())
-        turn = self.caller.take(prompt_of(tag), session, leave=leave, seen=seen)
+        prompt = request_of(tag) if self.scripted is False else prompt_of(tag)
+        turn = self.caller.take(prompt, session, leave=leave, seen=seen)
         self.turns.append(turn)
         return turn
 
@@ -123,9 +129,16 @@ def agent_bench(
     Raises:
         AgentStartError: it did not come up.
     """
-    with staged(agent, SCRIPT, profile.environment, tell) as stage:
-        caller = Caller(stage.arn, stage.environment, profile)
-        try:
-            yield AgentBench(stage, caller, profile)
-        finally:
-            caller.close()
+    with (
+        staged(agent, SCRIPT, profile.environment, tell) as stage,
+        emulated(stage.environment, profile.timeout) as client,
+    ):
+        yield AgentBench(stage, Caller(client, stage.arn, profile), profile)
+
+
+def deployed_bench(client: Any, arn: str, profile: AgentProfile) -> AgentBench:
+    """Return the bench of an agent behind a deployed runtime: its model and its voice are its own.
+
+    ``client`` is boto3's, of bedrock-agentcore.
+    """
+    return AgentBench(Stage(Voice(), arn=arn), Caller(client, arn, profile), profile, scripted=False, voiced=False)

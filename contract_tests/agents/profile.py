@@ -43,6 +43,7 @@ class AgentProfile:
     kind: str | None = None
     known: tuple[str, ...] = ()
     sequence: str | None = None
+    text: Carrier | None = None
     sentence: Carrier | None = None
     audio: Carrier | None = None
     done: JsonMark | None = None
@@ -96,6 +97,7 @@ def _profile(root: Table, name: str) -> AgentProfile:
             kind=events.text("kind"),
             known=events.texts("known") or (),
             sequence=events.text("sequence"),
+            text=_carrier(events, "text"),
             sentence=_carrier(events, "sentence"),
             audio=_carrier(events, "audio"),
             done=_mark(events, "done"),

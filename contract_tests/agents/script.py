@@ -4,7 +4,7 @@ import re
 
 from emulator.bedrock.script import Script, ToolUse, Turn
 
-__all__ = ["CASES", "HELLO", "SCRIPT", "SEPARATORS", "UNFINISHED", "prompt_of"]
+__all__ = ["CASES", "HELLO", "SCRIPT", "SEPARATORS", "UNFINISHED", "prompt_of", "request_of"]
 
 HELLO = "Good morning. How are you today?"
 SEPARATORS = (
@@ -53,3 +53,9 @@ SCRIPT = Script(
         *(_turn(tag, fragments=deltas) for tag, deltas in CASES.items()),
     )
 )
+
+
+def request_of(tag: str) -> str:
+    """Return what an agent is asked whose model is not the script: to say what the script would."""
+    text = " ".join(turn.text for turn in SCRIPT.turns if turn.when == re.escape(repr(tag)))
+    return f"{prompt_of(tag)[:-1]} aloud, word for word, and say nothing else: {text}"

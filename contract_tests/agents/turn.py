@@ -3,18 +3,20 @@
 import http.client
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from contract_tests.agents.events import Event, read_events
-from contract_tests.agents.profile import AgentProfile
+from contract_tests.agents.profile import AgentProfile, Carrier
 from emulator.agentcore.body import blocks
 
-__all__ = ["Caller", "Turn"]
+__all__ = ["Caller", "Turn", "emulated"]
 
-_LONGEST_S = 45.0
+_LONGEST = 3.0
+"""Times the limit of silence: then a turn that still goes on is taken for one without an end."""
 
 
 @dataclass
@@ -59,9 +61,14 @@ class Turn:
         return bool(self.refused) or self.error is not None
 
     @property
+    def texts(self) -> list[str] | None:
+        """What the model wrote, as it came; None where the profile knows no such event."""
+        return self._carried(self.profile.text)
+
+    @property
     def pieces(self) -> list[str] | None:
         """The sentences as the agent's events name them, None where its profile knows no such event."""
-        return self._carried("sentence")
+        return self._carried(self.profile.sentence)
 
     @property
     def audio(self) -> list[tuple[float, str]]:
@@ -70,8 +77,7 @@ class Turn:
         found = ((event.at, carrier.text_of(event.body)) for event in self.events) if carrier else ()
         return [(at, text) for at, text in found if text is not None]
 
-    def _carried(self, name: str) -> list[str] | None:
-        carrier = getattr(self.profile, name)
+    def _carried(self, carrier: Carrier | None) -> list[str] | None:
         if carrier is None:
             return None
         return [text for event in self.events if (text := carrier.text_of(event.body)) is not None]
@@ -96,28 +102,12 @@ class Turn:
 
 
 class Caller:
-    """Takes turns with one agent, one at a time. ``environment``: the emulator's, instead of the process's own."""
+    """Takes turns with one agent, one at a time. ``client``: boto3's, of bedrock-agentcore, which asks only once."""
 
-    def __init__(self, arn: str, environment: Mapping[str, str], profile: AgentProfile) -> None:
-        import boto3  # noqa: PLC0415 - the checks of a container do without it
-        from botocore.config import Config  # noqa: PLC0415
-
+    def __init__(self, client: Any, arn: str, profile: AgentProfile) -> None:
+        self._client = client
         self._arn = arn
         self._profile = profile
-        self._client = boto3.session.Session(
-            aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
-            region_name=environment["AWS_REGION"],
-        ).client(
-            "bedrock-agentcore",
-            endpoint_url=environment["AWS_ENDPOINT_URL_BEDROCK_AGENTCORE"],
-            verify=environment["AWS_CA_BUNDLE"],
-            config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=profile.timeout),
-        )
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def take(
         self,
@@ -155,6 +145,7 @@ class Caller:
     def _read(self, body: Any, turn: Turn, leave: Callable[[Turn], bool], seen: Callable[[Turn], None]) -> None:
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
+        longest = _LONGEST * self._profile.timeout
         try:
             for block in blocks(body):
                 now = time.monotonic() - turn.began
@@ -164,11 +155,33 @@ class Caller:
                 if leave(turn):
                     turn.left = True
                     break
-                if now > _LONGEST_S:
-                    turn.broken = f"it went on for more than {_LONGEST_S:g} s"
+                if now > longest:
+                    turn.broken = f"it went on for more than {longest:g} s"
                     break
         except (HTTPError, http.client.HTTPException, OSError) as error:
             late = "timed out" in str(error).lower()
             turn.broken = f"nothing came for {self._profile.timeout:g} s" if late else f"the body broke off: {error}"
         finally:
             body.close()
+
+
+@contextmanager
+def emulated(environment: Mapping[str, str], read_timeout: float) -> Iterator[Any]:
+    """Yield a client of the AgentCore that ``environment`` names, instead of the process's own."""
+    import boto3  # noqa: PLC0415 - the checks of a container do without it
+    from botocore.config import Config  # noqa: PLC0415
+
+    client = boto3.session.Session(
+        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+        region_name=environment["AWS_REGION"],
+    ).client(
+        "bedrock-agentcore",
+        endpoint_url=environment["AWS_ENDPOINT_URL_BEDROCK_AGENTCORE"],
+        verify=environment["AWS_CA_BUNDLE"],
+        config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=read_timeout),
+    )
+    try:
+        yield client
+    finally:
+        client.close()

@@ -42,14 +42,11 @@ def events(mode: str) -> list[dict[str, Any]]:
 
 async def frames(mode: str) -> AsyncIterator[bytes]:
     began = time.monotonic()
-    numbers: dict[str, int] = {}
-    for event in events(mode):
+    for number, event in enumerate(events(mode)):
         if event["type"] == "text":
             await asyncio.sleep(DELTA_S)  # the pace of the model that writes
-        kind = event["type"]
-        numbers[kind] = numbers.get(kind, -1) + 1
-        body = event | {"seq": numbers[kind], "t_ms": round(1000 * (time.monotonic() - began), 3)}
-        yield f"data: {json.dumps(body, ensure_ascii=False)}\n\n".encode()
+        body = event | {"seq": number, "t_ms": round(1000 * (time.monotonic() - began), 3)}
+        yield f"data: {json.dumps(body)}\n\n".encode()
 
 
 async def pieces(mode: str) -> AsyncIterator[bytes]:

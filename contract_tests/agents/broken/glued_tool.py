@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 
-from contract_tests.agents.good.model import deltas
 from contract_tests.agents.good.standin import Standin, agent_app
 
 
@@ -12,7 +11,7 @@ class GluedTool(Standin):
     async def sentences(self, prompt: str) -> AsyncGenerator[str]:
         """Yield sentences; the end of a message says nothing."""
         splitter = self.splitter()
-        async for delta in deltas(prompt):
+        async for delta in self.deltas(prompt):
             for sentence in splitter.feed(delta or ""):
                 yield sentence
         for sentence in splitter.flush():

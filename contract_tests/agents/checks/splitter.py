@@ -1,6 +1,9 @@
 """CT21: what the model writes is spoken in whole sentences, all of it, and nothing of a turn that is over."""
 
 import re
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
 
 from contract_tests.agents.bench import AgentBench
 from contract_tests.agents.check import AgentCheck
@@ -34,6 +37,12 @@ _OWN_BUFFER = Fix(
     before="splitter = Splitter()                     # of the module\n\nasync def turn(prompt):",
     after="async def turn(prompt):\n    splitter = Splitter()",
 )
+_OLD = (
+    "The buffer of the splitter belongs to the module or to the session: what a turn left in it is "
+    "spoken by the next one."
+)
+_ASKED = ("decimal", "three", "ellipsis", "tail", "abbreviations")
+"""Texts that a model is asked for that is not the script; each answer costs."""
 _NICE = {"abbreviations": 1, "year": 2, "aside": 2}
 """How many sentences a good splitter makes of it."""
 
@@ -52,10 +61,13 @@ class Splitter(AgentCheck):
         """Compare what was spoken with what the model wrote."""
         bench.measure()
         if not bench.scripted or not bench.voiced:
+            if bench.profile.text is not None and bench.profile.sentence is not None:
+                return _unscripted(bench)
             what = "model is" if not bench.scripted else "voice is"
             reason = not_applicable(
                 f"the agent's {what} not the scripted one, so it is not known what it should speak: start it here "
-                "(agent:MODULE:APP), with the emulator's addresses and SPEECH_ENDPOINT"
+                "(agent:MODULE:APP), with the emulator's addresses and SPEECH_ENDPOINT, or name the events that carry "
+                "text and sentences in its profile"
             )
             return reason, reason, bench.log()
         better: Finding | None = None
@@ -71,13 +83,41 @@ class Splitter(AgentCheck):
         return finding or better or passed(f"{len(CASES)} answers, all of each spoken"), closing, bench.log()
 
 
-def _judge(tag: str, deltas: tuple[str, ...], pieces: list[str], turn: Turn) -> Finding | None:
+def _unscripted(bench: AgentBench) -> Outcome:
+    """Compare the agent's sentences with its own text, which is asked to hold what is hard to cut."""
+    for tag in _ASKED:
+        turn = bench.take(tag)
+        finding = _judge_own(tag, turn)
+        if finding is not None:
+            return finding, judge_end(turn), bench.log()
+    session = f"{_SESSION}{uuid.uuid4()}"
+    left = bench.take("unfinished", session=session, leave=lambda turn: len(turn.events) >= _LEAVE_AFTER_EVENTS)
+    turn = bench.take("hello", session=session)
+    finding = _judge_own("hello", turn)
+    if finding is not None:
+        after = f"a turn that the caller leaves after {len(left.events)} events; then, in the same session, another one"
+        finding = replace(finding, sent=after, causes=(_OLD, *finding.causes), fix=_OWN_BUFFER)
+    said = f"{len(_ASKED) + 1} answers of its own model, all of each in its sentences"
+    return finding or passed(said), judge_end(turn), bench.log()
+
+
+def _judge_own(tag: str, turn: Turn) -> Finding | None:
+    if turn.done and not "".join(turn.texts or ()).strip():
+        return not_applicable(f"no event carries the text of the model, as its profile says: {turn.describe()}")
+    return _judge(tag, tuple(turn.texts or ()), turn.pieces or [], turn, _words)
+
+
+def _judge(
+    tag: str, deltas: tuple[str, ...], pieces: list[str], turn: Turn, bare: Callable[[str], str] | None = None
+) -> Finding | None:
+    """Judge what was spoken of a text. ``bare``: what of it is compared, by default all but white space."""
+    bare = bare or _bare
     sent = f"deltas of the model: {' + '.join(map(repr, deltas))}"
     text = "".join(deltas)
     shown = " | ".join(pieces) or "nothing"
     if not pieces or not turn.done:
         return failed(sent=sent, expected=f"spoken: {text}", observed=f"{shown}; {turn.describe()}", fix=_LOOK_AHEAD)
-    wanted, got = _bare(text), _bare("".join(pieces))
+    wanted, got = bare(text), bare("".join(pieces))
     if got != wanted:
         lost = wanted.startswith(got)
         return failed(
@@ -100,7 +140,8 @@ def _judge(tag: str, deltas: tuple[str, ...], pieces: list[str], turn: Turn) -> 
             causes=("It cuts at every full stop, so that an ellipsis becomes pieces of one dot each.",),
             fix=_LOOK_AHEAD,
         )
-    if tag == "decimal" and not all(any(number in piece for piece in pieces) for number in ("$3.50", "98.6")):
+    numbers = [number for number in ("$3.50", "98.6") if number in text]
+    if tag == "decimal" and not all(any(number in piece for piece in pieces) for number in numbers):
         return failed(
             sent=sent,
             expected="a number stays whole",
@@ -144,7 +185,7 @@ def _judge_tool(bench: AgentBench) -> Finding | None:
 
 def _judge_left(bench: AgentBench) -> Finding | None:
     """Leave a turn in the middle of its sentence, and take another one in the same session."""
-    session = f"{_SESSION}{id(bench):033d}"
+    session = f"{_SESSION}{uuid.uuid4()}"
     left = bench.take("unfinished", session=session, leave=lambda turn: len(turn.events) >= _LEAVE_AFTER_EVENTS)
     turn = bench.take("hello", session=session)
     pieces = turn.pieces or bench.voice.texts
@@ -158,12 +199,7 @@ def _judge_left(bench: AgentBench) -> Finding | None:
         expected=f"spoken is: {HELLO}",
         observed=f"spoken was: {shown}; {turn.describe()}",
         causes=(
-            (
-                "The buffer of the splitter belongs to the module or to the session: what a turn left in it is "
-                "spoken by the next one."
-            )
-            if mixed
-            else "A turn that was left keeps the agent, its voice or a lock: the next one cannot begin.",
+            _OLD if mixed else "A turn that was left keeps the agent, its voice or a lock: the next one cannot begin.",
         ),
         fix=_OWN_BUFFER,
     )
@@ -171,3 +207,8 @@ def _judge_left(bench: AgentBench) -> Finding | None:
 
 def _bare(text: str) -> str:
     return re.sub(r"\s+", "", text)
+
+
+def _words(text: str) -> str:
+    """Return the letters and digits alone: what stands around them for the eye is not spoken."""
+    return re.sub(r"\W+", "", text)

@@ -27,6 +27,7 @@ class Standin:
     def __init__(self) -> None:
         self.count = 0
         self._odd = b""
+        self._written = ""
 
     async def frames(self, prompt: str) -> AsyncGenerator[bytes]:
         """Yield the answer as server-sent events, the last one of which says how it went."""
@@ -49,12 +50,25 @@ class Standin:
         return {**event, "seq": self.count}
 
     async def events(self, prompt: str) -> AsyncGenerator[Event]:
-        """Yield what happens: each sentence, and its audio."""
+        """Yield what happens: what the model wrote, each sentence of it, and its audio."""
         async with self.voice() as speech:
             async for sentence in self.sentences(prompt):
+                yield self.written()
                 yield {"type": "sentence", "text": sentence}
                 async for event in self.spoken(speech, sentence):
                     yield event
+            yield self.written()
+
+    def written(self) -> Event:
+        """Return what the model wrote since this was last asked."""
+        text, self._written = self._written, ""
+        return {"type": "text", "text": text}
+
+    async def deltas(self, prompt: str) -> AsyncGenerator[str | None]:
+        """Yield the deltas of the model, and None where a message of it ends."""
+        async for delta in deltas(prompt):
+            self._written += delta or ""
+            yield delta
 
     def voice(self) -> AbstractAsyncContextManager[Speech]:
         """Open the voice of this turn."""
@@ -63,7 +77,7 @@ class Standin:
     async def sentences(self, prompt: str) -> AsyncGenerator[str]:
         """Yield the sentences of the model's answer as soon as they are whole."""
         splitter = self.splitter()
-        async for delta in deltas(prompt):
+        async for delta in self.deltas(prompt):
             for sentence in splitter.flush() if delta is None else splitter.feed(delta):
                 yield sentence
 

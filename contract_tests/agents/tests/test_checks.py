@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.agents.bench import agent_bench
+from contract_tests.agents.bench import agent_bench, deployed_bench
 from contract_tests.agents.broken import AGENTS
 from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.agents.checks.life_cycle import LifeCycle
@@ -19,6 +19,7 @@ from contract_tests.agents.profile import load_agent_profile
 from contract_tests.agents.runner import judge_agent
 from contract_tests.agents.script import SCRIPT
 from contract_tests.agents.stage import staged
+from contract_tests.agents.turn import emulated
 from contract_tests.verdict import Status
 from emulator.agentcore.start import AgentStartError
 
@@ -48,6 +49,28 @@ def test_of_an_agent_that_is_not_ours_what_can_be_seen_is_judged() -> None:
     assert splitter.status is Status.NOT_APPLICABLE
     assert life.status is Status.PASS, life
     assert "cannot be made to fail" in life.behaviour.observed
+
+
+@pytest.mark.parametrize(
+    ("name", "failing"),
+    [
+        ("standin", set()),
+        ("raw-separators", {"CT20"}),
+        ("forgets-tail", {"CT21"}),
+        ("cuts-at-dots", {"CT21"}),
+        ("shared-buffer", {"CT21"}),
+    ],
+)
+def test_a_deployed_agent_is_judged_through_its_runtime_alone(name: str, failing: set[str]) -> None:
+    agent = next(agent for agent in AGENTS if agent.name == name)
+    profile = load_agent_profile("voice-agent")
+    with staged(agent.app, SCRIPT) as stage, emulated(stage.environment, profile.timeout) as client:
+        bench = deployed_bench(client, stage.arn, profile)  # reaches neither /ping, nor model, nor voice
+        verdicts = [judge_agent(check, bench) for check in AGENT_CHECKS]
+    assert {verdict.id for verdict in verdicts if verdict.status is Status.FAIL} == failing, verdicts
+    assert all(verdict.status is Status.PASS for verdict in verdicts if verdict.id not in failing), verdicts
+    wrong = [verdict.behaviour.causes[0] for verdict in verdicts if verdict.id in failing]
+    assert all(agent.cause in cause for cause in wrong), wrong
 
 
 def test_an_agent_that_is_not_there_is_no_verdict() -> None:
