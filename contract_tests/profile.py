@@ -136,7 +136,8 @@ class InvocationRule:
 class Profile:
     """One protocol that the suite can judge. ``reply_timeout`` is in seconds without anything from the container.
 
-    ``parameters`` names members of a request, each with values that the container has to refuse.
+    ``parameters`` names members of a request, each with values that the container has to refuse; ``effects`` a good
+    value of such a member that makes the answer longer or shorter.
     """
 
     name: str
@@ -154,6 +155,7 @@ class Profile:
     invocations: InvocationRule | None
     audio: AudioFormat | None
     parameters: Mapping[str, Sequence[str | float]]
+    effects: Mapping[str, object]
 
     @property
     def without_audio(self) -> str | None:
@@ -219,6 +221,7 @@ def _profile(root: Table, name: str) -> Profile:
         invocations=_invocations(invocations, request_template) if invocations else None,
         audio=_audio(audio) if audio else None,
         parameters=_parameters(parameters, request_template) if parameters else {},
+        effects=root.members("effects") or {},
     )
     _ids_are_sent(reply, profile)
     for table in (request, reply, bad, close, cancel, invocations, audio, parameters, root):

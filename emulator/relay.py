@@ -32,6 +32,8 @@ from emulator.wire.utf8 import TextCheck
 
 __all__ = ["Relay"]
 
+_PART_HEADERS = 512
+"""More bytes than the headers of a part take."""
 _log = logging.getLogger("emulator.dataplane")
 _NO_UTF8 = (
     "this TEXT is no UTF-8: WebSocket clients end the connection with 1007; it is passed on as it is, "
@@ -66,6 +68,11 @@ class Relay:
         # parts leave from two tasks; one part takes several DATA frames, which must not be mixed with another's
         self._output = asyncio.Lock()
         self._injector = None if plan is None else Injector(plan, self._joints())
+        self._text = TextCheck()
+        self._left: list[Action] = []
+        """What the client's bytes brought about and could not be carried out at once."""
+        self._failure: Exception | None = None
+        """What went wrong in the callback of a socket: it ends the session, not the connection of all sessions."""
 
     async def run(self, head: list[tuple[str, str]]) -> None:
         """Answer with ``head`` and carry the session to its end, whoever ends it."""
@@ -150,7 +157,10 @@ class Relay:
 
     async def _from_client(self) -> None:
         try:
-            while (data := await self._stream.receive()) is not None:
+            while (data := await self._stream.receive(self._client_at_once)) is not None:
+                self._raise_failure()
+                left, self._left = self._left, []
+                await self._perform(left)
                 self._look_ahead()
                 await self._perform(self._session.client_data(data))
         except ClientGoneError as gone:
@@ -173,16 +183,58 @@ class Relay:
             case None:
                 pass
 
+    def _client_at_once(self, data: bytes) -> bytes | None:
+        """Pass the client's bytes on if nothing has to be waited for; return what :meth:`_from_client` has to do."""
+        if self._injector is not None or not self._sidecar.writable:
+            return data
+        try:
+            self._look_ahead()
+            actions = self._session.client_data(data)
+            for done, action in enumerate(actions):
+                if not self._carry_out_at_once(action):
+                    self._left = actions[done:]
+                    return b""
+        except Exception as error:  # noqa: BLE001  # raised where the session is carried
+            self._failure = error
+            return b""
+        return None
+
+    def _container_at_once(self, frame: Frame) -> bool:
+        """Pass a frame of the container on if nothing has to be waited for; else it is for :meth:`_from_container`."""
+        if (
+            self._injector is not None
+            or self._session.ended
+            or self._switches.text_error_frame == "convert"
+            or self._output.locked()
+            or self._stream.room < len(frame.data) + _PART_HEADERS
+        ):
+            return False
+        try:
+            self._check(frame)
+            for action in self._session.container_frame(frame):
+                self._carry_out_at_once(action)
+        except Exception as error:  # noqa: BLE001  # raised where the session is carried
+            self._failure = error
+            return False
+        return True
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _check(self, frame: Frame) -> None:
+        if self._text.breaks(frame):
+            self._trace.add("container", "in", "note", _NO_UTF8)
+
     async def _from_container(self) -> None:
-        text = TextCheck()
         while True:
-            event = await self._sidecar.receive()
+            event = await self._sidecar.receive(self._container_at_once)
+            self._raise_failure()
             match event:
                 case Frame():
                     if self._session.ended:
                         self._trace.add_frame("in", event, " (dropped, the session is over)")
-                    if text.breaks(event):
-                        self._trace.add("container", "in", "note", _NO_UTF8)
+                    self._check(event)
                     await self._perform(self._session.container_frame(event))
                 case Ping():
                     self._trace.add("container", "in", "ping", event.payload.hex())
@@ -246,24 +298,40 @@ class Relay:
             self._trace.add("container", "out", "close", f"{action.code} {action.reason}".rstrip())
             self._sidecar.start_close(action.code, action.reason)
 
+    def _carry_out_at_once(self, action: Action) -> bool:
+        """Carry out what carries data, if nothing has to be waited for; return whether it was done.
+
+        It is logged when it is on its way: the other side is at work on it meanwhile.
+        """
+        match action:
+            case SendFrame(frame, part) if self._sidecar.send_now(frame):
+                self._trace.add_part("in", part)
+                self._trace.add_frame("out", frame)
+            case SendPart(part, frame) if (
+                not self._output.locked() and self._stream.room >= len(part.data) + _PART_HEADERS
+            ):
+                self._stream.send_now(encode_part(part, self._switches.response_event_headers))
+                self._trace.add_frame("in", frame)
+                self._trace.add_part("out", part)
+            case _:
+                return False
+        self._limits.activity(asyncio.get_running_loop().time())
+        return True
+
     async def _carry_out(self, action: Action) -> None:
+        if self._carry_out_at_once(action):
+            return
         match action:
             case SendFrame(frame, part):
                 self._limits.activity(asyncio.get_running_loop().time())
-                # logged when it is on its way, if it can be: the container is at work on it meanwhile
-                sent = self._sidecar.send_now(frame)
                 self._trace.add_part("in", part)
-                if not sent:
-                    await self._sidecar.send(frame)
+                await self._sidecar.send(frame)
                 self._trace.add_frame("out", frame)
             case SendPart(part, frame):
                 self._limits.activity(asyncio.get_running_loop().time())
-                data = encode_part(part, self._switches.response_event_headers)
-                sent = not self._output.locked() and self._stream.send_now(data)
                 self._trace.add_frame("in", frame)
-                if not sent:
-                    async with self._output:
-                        await self._stream.send(data)
+                async with self._output:
+                    await self._stream.send(encode_part(part, self._switches.response_event_headers))
                 self._trace.add_part("out", part)
             case Fail(kind, message, error_code):
                 self._trace.add("client", "out", "exception", f"{kind} {error_code or ''} {message}")

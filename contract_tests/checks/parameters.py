@@ -29,6 +29,8 @@ if voice not in VOICES:
     raise BadRequest(f"voice: expected one of {sorted(VOICES)}")""",
     elsewhere=(node.VALIDATE,),
 )
+_NO_EFFECT = 0.05
+"""Share by which two answers differ in length to the same text: models need not be exact."""
 _NAN = (
     "The range test lets NaN through: each comparison with NaN is false, so `speed <= 0 or speed > 2` does not refuse "
     "it."
@@ -57,6 +59,7 @@ class Parameters(Check):
     async def run(self, bench: Bench) -> Outcome:
         """Send all wrong values on one session and a good request behind them."""
         unnamed: list[str] = []
+        unread: dict[str, str] = {}
         count = 0
         async with bench.connect() as conversation:
             for member, values in bench.profile.parameters.items():
@@ -67,6 +70,13 @@ class Parameters(Check):
                     if finding is not None and await _ends_anyway(bench, answer):
                         known = "a value is refused by closing the session, as every bad message is: CT2 says so"
                         return passed(known), passed("see CT2"), bench.log(conversation)
+                    if (
+                        finding is not None
+                        and answer.complete
+                        and await _is_unread(conversation, bench, member, answer)
+                    ):
+                        unread[member] = answer.describe()
+                        break
                     if finding is not None:
                         return finding, await bench.closing(conversation), bench.log(conversation)
                     if answer.outcome == "error" and not _names(answer, member, value):
@@ -76,6 +86,8 @@ class Parameters(Check):
         log = bench.log(conversation)
         if not good.complete:
             return _good_lost(good), closing, log
+        if unread:
+            return _unread(bench, unread), closing, log
         if unnamed:
             return _unnamed(unnamed), closing, log
         return passed(f"{count} wrong values refused by name, the next good request worked"), closing, log
@@ -97,6 +109,15 @@ async def _ask(bench: Bench, conversation: Conversation, request_id: str, member
         async with asyncio.timeout(max(bench.bounded, bench.patience + 1)):
             await conversation.hear(answer)
     return answer
+
+
+async def _is_unread(conversation: Conversation, bench: Bench, member: str, answer: Answer) -> bool:
+    """Tell whether a good value, too, is answered with as much audio as a wrong one: then nobody looks at it."""
+    if member not in bench.profile.effects or not any(answer.audio):
+        return False
+    good = await _ask(bench, conversation, f"good-{member}", member, bench.profile.effects[member])
+    size, other = (sum(map(len, each.audio)) for each in (answer, good))
+    return good.complete and abs(other - size) < _NO_EFFECT * size
 
 
 async def _ends_anyway(bench: Bench, answer: Answer) -> bool:
@@ -152,6 +173,17 @@ def _good_lost(good: Answer) -> Finding:
         expected="a complete answer on the same session",
         observed=good.describe(),
         causes=("A wrong value is kept as a state of the session, or the model is still at work on it.",),
+        fix=_VALIDATE,
+    )
+
+
+def _unread(bench: Bench, unread: dict[str, str]) -> Finding:
+    effects = bench.profile.effects
+    return warned(
+        sent="; ".join(f"a good request, but with {member} = {_shown(effects[member])}" for member in unread),
+        expected="an answer of another length, or an error that says that the parameter is not offered",
+        observed="; ".join(f"{member} is not read, whatever it is: {answer}" for member, answer in unread.items()),
+        causes=("The parameter is not implemented, and members that nobody knows are passed over.",),
         fix=_VALIDATE,
     )
 

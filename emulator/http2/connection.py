@@ -107,11 +107,7 @@ class Http2Connection(asyncio.Protocol):
             if _is_idle_talk(event) and not self._calm.spend(asyncio.get_running_loop().time()):
                 self._give_up()
                 return
-        # sending it takes time: after a frame, let its stream pass it on first
-        if events:
-            asyncio.get_running_loop().call_soon(self._acknowledge_at_once)
-        else:
-            self._acknowledge_at_once()
+        self._acknowledge_at_once()  # sending it takes time: streams have passed frames on first, where they can
         if self._switches.quick_ack == "on" and _TCP_QUICKACK is None:
             self.h2.increment_flow_control_window(1)  # elsewhere than on Linux, a frame for the ACK to ride on
         self.flush()

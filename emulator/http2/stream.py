@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from h2.errors import ErrorCodes
@@ -34,6 +35,7 @@ class Http2Stream:
         self._chunks: collections.deque[tuple[bytes, int]] = collections.deque()
         self._owed = 0
         self._arrived = asyncio.Event()
+        self._at_once: Callable[[bytes], bytes | None] | None = None
         self._stream_window = asyncio.Event()
         self._started = False
         self._input_ended = False
@@ -42,8 +44,12 @@ class Http2Stream:
         self.gone = asyncio.Event()
         """Set when the client has reset the stream or lost its connection."""
 
-    async def receive(self) -> bytes | None:
+    async def receive(self, at_once: Callable[[bytes], bytes | None] | None = None) -> bytes | None:
         """Return the next bytes of the request body, None at its end.
+
+        While this waits, ``at_once`` is called with what comes, in the callback of the socket: a task would run one
+        turn of the event loop later. It returns None where it has passed all of it on, else what is to be returned
+        here: the bytes themselves where it has done nothing with them.
 
         The bytes of the call before are given back to the client's window now, when they have been passed on: a slow
         container slows the client down.
@@ -57,7 +63,11 @@ class Http2Stream:
             if self._input_ended:
                 return None
             self._arrived.clear()
-            await self._arrived.wait()
+            self._at_once = at_once
+            try:
+                await self._arrived.wait()
+            finally:
+                self._at_once = None
         self._raise_if_gone()
         data, self._owed = self._chunks.popleft()
         return data
@@ -89,17 +99,18 @@ class Http2Stream:
                     continue
             await self._stream_window.wait()
 
-    def send_now(self, data: bytes) -> bool:
-        """Send bytes as one DATA frame; send nothing and return False where they don't fit or would have to wait."""
+    @property
+    def room(self) -> int:
+        """How many bytes can be sent as one DATA frame now, without waiting for anything."""
         connection = self._connection
         if self._gone is not None or connection.turn.locked() or not connection.writable.is_set():
-            return False
-        h2 = connection.h2
-        if len(data) > min(h2.local_flow_control_window(self.id), h2.max_outbound_frame_size):
-            return False
-        h2.send_data(self.id, data)
-        connection.flush()
-        return True
+            return 0
+        return min(connection.h2.local_flow_control_window(self.id), connection.h2.max_outbound_frame_size)
+
+    def send_now(self, data: bytes) -> None:
+        """Send bytes as one DATA frame; there must be ``room``."""
+        self._connection.h2.send_data(self.id, data)
+        self._connection.flush()
 
     async def _room(self, wanted: int) -> int:
         """Wait for the socket and the connection's window; return 0 where the stream's own window is closed."""
@@ -162,6 +173,12 @@ class Http2Stream:
 
     def feed(self, data: bytes, credit: int) -> None:
         """Take a DATA frame; ``credit`` bytes of window go back when it has been passed on."""
+        if self._at_once is not None and not self._chunks and self._gone is None:
+            rest = self._at_once(data)
+            if rest is None:
+                self._connection.acknowledge(credit, self.id)
+                return
+            data = rest
         self._chunks.append((data, credit))
         self._arrived.set()
 

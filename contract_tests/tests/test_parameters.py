@@ -1,0 +1,56 @@
+"""A parameter that a container does not know is another thing than one that it does not check."""
+
+import json
+from pathlib import Path
+
+from contract_tests.checks.parameters import Parameters
+from contract_tests.good.speech import Session, speech_app
+from contract_tests.profile import load
+from contract_tests.runner import bench_for, judge
+from contract_tests.verdict import Status, Verdict
+from emulator.launch import running
+from emulator.target import Target
+
+
+class Deaf(Session):
+    """Session of a container without a speed."""
+
+    async def answer(self, payload: str | bytes) -> bool:
+        """Answer one message as if no speed stood in it."""
+        document = json.loads(payload)
+        document.pop("speed", None)
+        return await super().answer(json.dumps(document))
+
+
+class Lenient(Session):
+    """Session that takes another speed where the one that is asked for makes no sense."""
+
+    async def answer(self, payload: str | bytes) -> bool:
+        """Answer one message with a speed that the model can take."""
+        document = json.loads(payload)
+        speed = document.get("speed")
+        if speed is not None and not 0.5 <= speed <= 2:
+            document["speed"] = 1.0
+        return await super().answer(json.dumps(document))
+
+
+deaf, lenient = speech_app(Deaf), speech_app(Lenient)
+
+
+async def judged(app: str) -> Verdict:
+    target = Target("app", f"contract_tests.tests.test_parameters:{app}")
+    with running(target, 60, Path.cwd()) as up, bench_for(up.url, load("kokoro")) as bench:
+        return await judge(Parameters(), bench)
+
+
+async def test_a_parameter_that_nobody_reads_is_a_warning() -> None:
+    verdict = await judged("deaf")
+    assert verdict.status is Status.WARN, verdict
+    assert "speed is not read, whatever it is: a complete answer" in verdict.behaviour.observed
+    assert verdict.behaviour.sent == "a good request, but with speed = 1.5"
+
+
+async def test_a_wrong_value_that_becomes_a_default_is_a_fault() -> None:
+    verdict = await judged("lenient")
+    assert verdict.status is Status.FAIL, verdict
+    assert "replaced by a default without a word" in verdict.behaviour.causes[-1]
