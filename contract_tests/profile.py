@@ -137,7 +137,7 @@ class Profile:
     """One protocol that the suite can judge. ``reply_timeout`` is in seconds without anything from the container.
 
     ``parameters`` names members of a request, each with values that the container has to refuse; ``effects`` a good
-    value of such a member that makes the answer longer or shorter.
+    value of such a member that changes the audio: a text its sound, a number its length.
     """
 
     name: str

@@ -112,12 +112,14 @@ async def _ask(bench: Bench, conversation: Conversation, request_id: str, member
 
 
 async def _is_unread(conversation: Conversation, bench: Bench, member: str, answer: Answer) -> bool:
-    """Tell whether a good value, too, is answered with as much audio as a wrong one: then nobody looks at it."""
+    """Tell whether a good value, too, is answered like a wrong one: then nobody looks at it."""
     if member not in bench.profile.effects or not any(answer.audio):
         return False
     good = await _ask(bench, conversation, f"good-{member}", member, bench.profile.effects[member])
-    size, other = (sum(map(len, each.audio)) for each in (answer, good))
-    return good.complete and abs(other - size) < _NO_EFFECT * size
+    heard, other = (b"".join(each.audio) for each in (answer, good))
+    if isinstance(bench.profile.effects[member], str):
+        return good.complete and heard == other
+    return good.complete and abs(len(other) - len(heard)) < _NO_EFFECT * len(heard)
 
 
 async def _ends_anyway(bench: Bench, answer: Answer) -> bool:
@@ -181,7 +183,7 @@ def _unread(bench: Bench, unread: dict[str, str]) -> Finding:
     effects = bench.profile.effects
     return warned(
         sent="; ".join(f"a good request, but with {member} = {_shown(effects[member])}" for member in unread),
-        expected="an answer of another length, or an error that says that the parameter is not offered",
+        expected="an answer that differs, or an error that says that the parameter is not offered",
         observed="; ".join(f"{member} is not read, whatever it is: {answer}" for member, answer in unread.items()),
         causes=("The parameter is not implemented, and members that nobody knows are passed over.",),
         fix=_VALIDATE,

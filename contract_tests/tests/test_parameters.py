@@ -13,12 +13,13 @@ from emulator.target import Target
 
 
 class Deaf(Session):
-    """Session of a container without a speed."""
+    """Session of a container with one voice, at one speed."""
 
     async def answer(self, payload: str | bytes) -> bool:
-        """Answer one message as if no speed stood in it."""
+        """Answer one message as if neither stood in it."""
         document = json.loads(payload)
         document.pop("speed", None)
+        document.pop("voice", None)
         return await super().answer(json.dumps(document))
 
 
@@ -46,8 +47,9 @@ async def judged(app: str) -> Verdict:
 async def test_a_parameter_that_nobody_reads_is_a_warning() -> None:
     verdict = await judged("deaf")
     assert verdict.status is Status.WARN, verdict
-    assert "speed is not read, whatever it is: a complete answer" in verdict.behaviour.observed
-    assert verdict.behaviour.sent == "a good request, but with speed = 1.5"
+    for member, value in (("voice", '"am_michael"'), ("speed", "1.5")):
+        assert f"{member} is not read, whatever it is: a complete answer" in verdict.behaviour.observed
+        assert f"a good request, but with {member} = {value}" in verdict.behaviour.sent
 
 
 async def test_a_wrong_value_that_becomes_a_default_is_a_fault() -> None:

@@ -185,6 +185,12 @@ CONTAINERS = (
         cause="One queue, buffer or file of the module",
     ),
     broken(
+        "current_socket",
+        "CT13",
+        "What is ready goes to whoever spoke last. https://github.com/scripting/betterWebSocketsDemo/issues/2",
+        cause="Both sessions use one queue",
+    ),
+    broken(
         "shared_voice",
         "CT13",
         "The second caller sets the first one's voice. https://github.com/k2-fsa/sherpa-onnx/issues/3258",
