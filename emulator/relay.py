@@ -129,8 +129,10 @@ class Relay:
 
     def _client_gone(self, gone: ClientGoneError) -> None:
         self._trace.add("client", "in", "eof", gone)
-        for action in self._session.client_gone():
-            self._part_with_container(action)
+        left, self._left = self._left, []
+        for action in (*left, *self._session.client_gone()):
+            if isinstance(action, CloseContainer | Disconnect):
+                self._part_with_container(action)
         self._over.set()
 
     async def _crashed(self, error: BaseException) -> None:
