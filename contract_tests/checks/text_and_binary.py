@@ -149,7 +149,10 @@ def _binary_finding(bench: Bench, answer: Answer) -> Finding | None:
             return None
         observed = f"an error message that does not tell the caller what to change: {message}"
         causes = (
-            "The handler trips over the None that `receive_text()` returns for a BINARY frame under hypercorn.",
+            (
+                "The handler trips over the None that `receive_text()` returns for a BINARY frame under hypercorn, "
+                "or over the empty text of Litestar."
+            ),
             _TEXT_BRANCH,
         )
     elif isinstance(outcome, Failed) and outcome.without_close_frame:
