@@ -1,18 +1,20 @@
 """A container as a program: ``python -m emulator.tests.model PORT [MODE]``, the image of the control plane's tests.
 
-A plain ASGI application under uvicorn, as most containers are. It answers with ``$GREETING``; ``MODE`` breaks it in
-one way.
+A plain ASGI application under uvicorn, as most containers are. It answers with ``$GREETING``, and is not healthy until
+the file ``$READY`` is there, if that names one; ``MODE`` breaks it in one way.
 """
 
 import contextlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 
 GREETING = os.environ.get("GREETING", "hello")
+READY = os.environ.get("READY")
 MODE = sys.argv[2] if len(sys.argv) > 2 else "good"
 
 
@@ -29,13 +31,17 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     ping = scope["path"] == "/ping"
-    status = 503 if ping and MODE == "never-healthy" else 200
+    status = 503 if ping and _loading() else 200
     await send({"type": "http.response.start", "status": status, "headers": []})
     if not ping:
         body = (await receive())["body"]
         await send({"type": "http.response.body", "body": GREETING.encode() + b" ", "more_body": True})
         await send({"type": "http.response.body", "body": body, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _loading() -> bool:
+    return MODE == "never-healthy" or (READY is not None and not Path(READY).exists())
 
 
 def main() -> None:

@@ -140,14 +140,16 @@ async def conversation(endpoint: str) -> AsyncIterator[Callable[[bytes], Any]]:
         await sdk.close()
 
 
-async def test_the_life_of_an_endpoint(cloud: Cloud, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_life_of_an_endpoint(cloud: Cloud, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"  # until they are there, an endpoint is on its way
     async with asyncio.timeout(60):
-        await asyncio.to_thread(cloud.deploy, "voice", GREETING="hello")
+        await asyncio.to_thread(cloud.deploy, "voice", GREETING="hello", READY=str(first))
         sagemaker = cloud.client("sagemaker")
         created = sagemaker.describe_endpoint(EndpointName="voice")
         assert created["EndpointStatus"] == "Creating"
         with pytest.raises(ClientError, match="Endpoint voice of account 000000000000 not found"):
             await asyncio.to_thread(cloud.ask, "voice")
+        first.touch()
         described = await asyncio.to_thread(cloud.settled, "voice")
         assert described["EndpointStatus"] == "InService"
         assert "FailureReason" not in described
@@ -164,10 +166,11 @@ async def test_the_life_of_an_endpoint(cloud: Cloud, caplog: pytest.LogCaptureFi
             )
             assert b"".join(event["PayloadPart"]["Bytes"] for event in response["Body"]) == b"hello x"
 
-            await asyncio.to_thread(cloud.configure, "voice-2", GREETING="goodbye")
+            await asyncio.to_thread(cloud.configure, "voice-2", GREETING="goodbye", READY=str(second))
             await asyncio.to_thread(sagemaker.update_endpoint, EndpointName="voice", EndpointConfigName="voice-2")
             with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
                 sagemaker.update_endpoint(EndpointName="voice", EndpointConfigName="voice-1")
+            second.touch()
             updated = await asyncio.to_thread(cloud.settled, "voice")
             assert (updated["EndpointStatus"], updated["EndpointConfigName"]) == ("InService", "voice-2")
             assert await asyncio.to_thread(cloud.ask, "voice") == b"goodbye you"
