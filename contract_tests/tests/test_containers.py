@@ -54,6 +54,7 @@ SYMPTOMS = {
     "leftovers": {},  # the same
     "shared-queue": {},  # takes two callers at once
     "shared-voice": {},  # the same
+    "current-socket": {},  # the same
     "task-per-message": {},  # takes two requests at once
     "stale-after-cancel": {},  # takes a cancel message
     "empty-200": {},  # HTTP only
