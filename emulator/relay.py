@@ -207,8 +207,7 @@ class Relay:
             self._injector is not None
             or self._session.ended
             or self._switches.text_error_frame == "convert"
-            or self._output.locked()
-            or self._stream.room < len(frame.data) + _PART_HEADERS
+            or not self._fits(len(frame.data))
         ):
             return False
         try:
@@ -300,24 +299,27 @@ class Relay:
             self._trace.add("container", "out", "close", f"{action.code} {action.reason}".rstrip())
             self._sidecar.start_close(action.code, action.reason)
 
+    def _fits(self, size: int) -> bool:
+        """Whether a part with a payload of so many bytes can be sent now."""
+        return not self._output.locked() and self._stream.room >= size + _PART_HEADERS
+
     def _carry_out_at_once(self, action: Action) -> bool:
         """Carry out what carries data, if nothing has to be waited for; return whether it was done.
 
         It is logged when it is on its way: the other side is at work on it meanwhile.
         """
+        if isinstance(action, SendFrame | SendPart):
+            self._limits.activity(asyncio.get_running_loop().time())
         match action:
             case SendFrame(frame, part) if self._sidecar.send_now(frame):
                 self._trace.add_part("in", part)
                 self._trace.add_frame("out", frame)
-            case SendPart(part, frame) if (
-                not self._output.locked() and self._stream.room >= len(part.data) + _PART_HEADERS
-            ):
+            case SendPart(part, frame) if self._fits(len(part.data)):
                 self._stream.send_now(encode_part(part, self._switches.response_event_headers))
                 self._trace.add_frame("in", frame)
                 self._trace.add_part("out", part)
             case _:
                 return False
-        self._limits.activity(asyncio.get_running_loop().time())
         return True
 
     async def _carry_out(self, action: Action) -> None:
@@ -325,12 +327,10 @@ class Relay:
             return
         match action:
             case SendFrame(frame, part):
-                self._limits.activity(asyncio.get_running_loop().time())
                 self._trace.add_part("in", part)
                 await self._sidecar.send(frame)
                 self._trace.add_frame("out", frame)
             case SendPart(part, frame):
-                self._limits.activity(asyncio.get_running_loop().time())
                 self._trace.add_frame("in", frame)
                 async with self._output:
                     await self._stream.send(encode_part(part, self._switches.response_event_headers))

@@ -11,10 +11,12 @@ from typing import Any, Literal
 from emulator.agentcore.body import blocks
 from emulator.agentcore.sse import EventReader, SseError
 
-__all__ = ["REFERENCE_RATIOS", "AgentError", "Mode", "Turn", "compare", "invoke", "take_turn"]
+__all__ = ["READ_TIMEOUT_S", "REFERENCE_RATIOS", "AgentError", "Mode", "Turn", "compare", "invoke", "take_turn"]
 
 type Mode = Literal["bidi", "batch"]
 
+READ_TIMEOUT_S = 120.0
+"""Without a word of the agent: a runtime that was idle has to start first."""
 REFERENCE_RATIOS = (2.4, 3.5)
 """How many times earlier the first audio came in bidi mode than in batch mode, as published: locally, deployed."""
 

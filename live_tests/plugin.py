@@ -23,6 +23,7 @@ from contract_tests.profile import ProfileError
 from contract_tests.runner import LONGEST_CHECK_S, judge
 from contract_tests.workers import is_worker
 from deploy import images
+from live_tests.agent import READ_TIMEOUT_S
 from live_tests.budget import Budget, disagreement, standing_cost
 from live_tests.cloud import Cloud, UnreachableError, connected
 from live_tests.deployed import Deployed
@@ -31,10 +32,7 @@ from live_tests.parity.report import Findings, document, summary
 from live_tests.parity.watcher import Watcher
 from live_tests.settings import DEFAULT_BUDGET_MINUTES, NotConfiguredError, Settings, SettingsError, settings
 
-__all__ = ["AGENT_READ_TIMEOUT_S", "Billing", "Labels"]
-
-AGENT_READ_TIMEOUT_S = 120.0
-"""Without a word of the agent: a runtime that was idle has to start first."""
+__all__ = ["Billing", "Labels"]
 
 _settings = pytest.StashKey[Settings]()
 _agent_profile = pytest.StashKey[AgentProfile]()
@@ -96,10 +94,6 @@ def pytest_configure(config: pytest.Config) -> None:
     minutes = config.getoption("budget_minutes")
     if not 0 < minutes < float("inf"):
         raise pytest.UsageError(f"--budget-minutes {minutes:g}: expected minutes above 0")
-    try:
-        config.stash[_agent_profile] = load_agent_profile(config.getoption("agent_profile"))
-    except ProfileError as error:
-        raise pytest.UsageError(f"--agent-profile: {error}") from None
     report: Path | None = config.getoption("live_report")
     if report is not None and not report.absolute().parent.is_dir():
         raise pytest.UsageError(f"--live-report {report}: the directory {report.absolute().parent} does not exist")
@@ -121,6 +115,10 @@ def pytest_configure(config: pytest.Config) -> None:
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
     else:
+        try:
+            config.stash[_agent_profile] = load_agent_profile(config.getoption("agent_profile"))
+        except ProfileError as error:
+            raise pytest.UsageError(f"--agent-profile: {error}") from None
         config.stash[_settings] = chosen
         config.stash[title] = str(chosen)
     config.stash[_findings] = Findings()
@@ -269,8 +267,7 @@ def live_agent_judge(
     """Return what runs one check of agents through the deployed runtime and raises its verdict."""
     live_billing("about fifteen short answers of the agent, a few cents for the model and the runtime's seconds")
     profile = pytestconfig.stash[_agent_profile]
-    # a runtime that was idle is started anew by the first question
-    profile = replace(profile, timeout=max(profile.timeout, AGENT_READ_TIMEOUT_S))
+    profile = replace(profile, timeout=max(profile.timeout, READ_TIMEOUT_S))
     bench = deployed_bench(live.client("bedrock-agentcore", profile.timeout), live_agent, profile)
 
     def run(check: AgentCheck) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from live_tests.agent import AgentError, Mode, Turn, compare, invoke, take_turn
+from live_tests.agent import READ_TIMEOUT_S, AgentError, Mode, Turn, compare, invoke, take_turn
 from live_tests.cloud import Cloud
 from live_tests.parity.other_services import agent_turn
 from live_tests.parity.report import Findings
-from live_tests.plugin import AGENT_READ_TIMEOUT_S, Billing
+from live_tests.plugin import Billing
 
 pytestmark = pytest.mark.live
 
@@ -35,7 +35,7 @@ def test_the_agent_is_heard_earlier_in_bidi_mode(
     live: Cloud, live_agent: str, live_billing: Billing, live_findings: Findings
 ) -> None:
     live_billing(_COST)
-    client = live.client("bedrock-agentcore", AGENT_READ_TIMEOUT_S)
+    client = live.client("bedrock-agentcore", READ_TIMEOUT_S)
     sessions: list[tuple[str, str | None]] = []
     try:
         turns = _turns(client, live_agent, sessions)

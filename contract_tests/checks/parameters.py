@@ -67,18 +67,14 @@ class Parameters(Check):
                     count += 1
                     answer = await _ask(bench, conversation, f"wrong-{count}", member, value)
                     finding = _judge(bench, member, value, answer)
-                    if finding is not None and await _ends_anyway(bench, answer):
-                        known = "a value is refused by closing the session, as every bad message is: CT2 says so"
-                        return passed(known), passed("see CT2"), bench.log(conversation)
-                    if (
-                        finding is not None
-                        and answer.complete
-                        and await _is_unread(conversation, bench, member, answer)
-                    ):
+                    if finding is not None:
+                        if await _ends_anyway(bench, answer):
+                            known = "a value is refused by closing the session, as every bad message is: CT2 says so"
+                            return passed(known), passed("see CT2"), bench.log(conversation)
+                        if not await _is_unread(conversation, bench, member, answer):
+                            return finding, await bench.closing(conversation), bench.log(conversation)
                         unread[member] = answer.describe()
                         break
-                    if finding is not None:
-                        return finding, await bench.closing(conversation), bench.log(conversation)
                     if answer.outcome == "error" and not _names(answer, member, value):
                         unnamed.append(f"{member} = {_shown(value)}: {answer.error}")
             good = await conversation.ask_again("after-wrong")
@@ -113,11 +109,12 @@ async def _ask(bench: Bench, conversation: Conversation, request_id: str, member
 
 async def _is_unread(conversation: Conversation, bench: Bench, member: str, answer: Answer) -> bool:
     """Tell whether a good value, too, is answered like a wrong one: then nobody looks at it."""
-    if member not in bench.profile.effects or not any(answer.audio):
+    value = bench.profile.effects.get(member)
+    if value is None or not answer.complete or not any(answer.audio):
         return False
-    good = await _ask(bench, conversation, f"good-{member}", member, bench.profile.effects[member])
+    good = await _ask(bench, conversation, f"good-{member}", member, value)
     heard, other = (b"".join(each.audio) for each in (answer, good))
-    if isinstance(bench.profile.effects[member], str):
+    if isinstance(value, str):
         return good.complete and heard == other
     return good.complete and abs(len(other) - len(heard)) < _NO_EFFECT * len(heard)
 

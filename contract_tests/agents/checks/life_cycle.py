@@ -59,6 +59,7 @@ async def frames(payload):
         async for event in events:
             yield frame(event)""",
 )
+_HELD = "The agent or a lock is held by the turn that was left: nothing releases it in `finally`."
 _UNBOUNDED = "Nothing bounds the wait for the voice."
 _UNWATCHED = (
     "The task that listens to the voice has ended with its error, and nobody looks at it: the stream waits for a queue "
@@ -211,7 +212,7 @@ class LifeCycle(AgentCheck):
                 sent=f"{what}; then a good turn",
                 expected="the agent is idle again, and the good turn goes well",
                 observed=again.describe() if not again.done else f"/ping: {bench.ping()}",
-                causes=("The agent or a lock is held by the turn that was left: nothing releases it in `finally`.",),
+                causes=(_HELD,),
                 fix=_FREE,
             )
         return None
@@ -227,7 +228,7 @@ class LifeCycle(AgentCheck):
             sent="a caller who leaves in the middle of a turn; then a good turn in the same session",
             expected="the good turn goes well",
             observed=again.describe(),
-            causes=("The agent or a lock is held by the turn that was left: nothing releases it in `finally`.",),
+            causes=(_HELD,),
             fix=_FREE,
         )
 

@@ -83,6 +83,15 @@ class Splitter(AgentCheck):
         return finding or better or passed(f"{len(CASES)} answers, all of each spoken"), closing, bench.log()
 
 
+def _bare(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def _words(text: str) -> str:
+    """Return the letters and digits alone: what stands around them for the eye is not spoken."""
+    return re.sub(r"\W+", "", text)
+
+
 def _unscripted(bench: AgentBench) -> Outcome:
     """Compare the agent's sentences with its own text, which is asked to hold what is hard to cut."""
     for tag in _ASKED:
@@ -90,9 +99,7 @@ def _unscripted(bench: AgentBench) -> Outcome:
         finding = _judge_own(tag, turn)
         if finding is not None:
             return finding, judge_end(turn), bench.log()
-    session = f"{_SESSION}{uuid.uuid4()}"
-    left = bench.take("unfinished", session=session, leave=lambda turn: len(turn.events) >= _LEAVE_AFTER_EVENTS)
-    turn = bench.take("hello", session=session)
+    left, turn = _after_left(bench)
     finding = _judge_own("hello", turn)
     if finding is not None:
         after = f"a turn that the caller leaves after {len(left.events)} events; then, in the same session, another one"
@@ -107,11 +114,17 @@ def _judge_own(tag: str, turn: Turn) -> Finding | None:
     return _judge(tag, tuple(turn.texts or ()), turn.pieces or [], turn, _words)
 
 
+def _after_left(bench: AgentBench) -> tuple[Turn, Turn]:
+    """Leave a turn in the middle of its sentence, and take another one in the same session."""
+    session = f"{_SESSION}{uuid.uuid4()}"
+    left = bench.take("unfinished", session=session, leave=lambda turn: len(turn.events) >= _LEAVE_AFTER_EVENTS)
+    return left, bench.take("hello", session=session)
+
+
 def _judge(
-    tag: str, deltas: tuple[str, ...], pieces: list[str], turn: Turn, bare: Callable[[str], str] | None = None
+    tag: str, deltas: tuple[str, ...], pieces: list[str], turn: Turn, bare: Callable[[str], str] = _bare
 ) -> Finding | None:
     """Judge what was spoken of a text. ``bare``: what of it is compared, by default all but white space."""
-    bare = bare or _bare
     sent = f"deltas of the model: {' + '.join(map(repr, deltas))}"
     text = "".join(deltas)
     shown = " | ".join(pieces) or "nothing"
@@ -184,10 +197,8 @@ def _judge_tool(bench: AgentBench) -> Finding | None:
 
 
 def _judge_left(bench: AgentBench) -> Finding | None:
-    """Leave a turn in the middle of its sentence, and take another one in the same session."""
-    session = f"{_SESSION}{uuid.uuid4()}"
-    left = bench.take("unfinished", session=session, leave=lambda turn: len(turn.events) >= _LEAVE_AFTER_EVENTS)
-    turn = bench.take("hello", session=session)
+    """Judge the turn behind one that was left."""
+    left, turn = _after_left(bench)
     pieces = turn.pieces or bench.voice.texts
     if _bare("".join(pieces)) == _bare(HELLO):
         return None
@@ -203,12 +214,3 @@ def _judge_left(bench: AgentBench) -> Finding | None:
         ),
         fix=_OWN_BUFFER,
     )
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"\s+", "", text)
-
-
-def _words(text: str) -> str:
-    """Return the letters and digits alone: what stands around them for the eye is not spoken."""
-    return re.sub(r"\W+", "", text)
