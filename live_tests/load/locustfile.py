@@ -12,6 +12,7 @@ import random
 from typing import Any
 
 import gevent  # type: ignore[import-untyped]
+from gevent.event import Event  # type: ignore[import-untyped]
 from locust import User, between, events, task
 from locust.runners import MasterRunner, WorkerRunner
 
@@ -28,6 +29,8 @@ __all__ = ["SpeechUser"]
 
 _KIND = "bidi"
 _TURNS_A_SESSION = 20
+_begun = Event()
+"""Set when there is a process that speaks: a master may have a worker's users started while that is still beginning."""
 
 
 @events.init_command_line_parser.add_listener
@@ -69,6 +72,7 @@ def _begin(environment: Any, **_: Any) -> None:
             }
             arguments = [word for name, value in given.items() if value for word in (name, value)]
             environment.talking = Talking(arguments)
+            _begun.set()
         if not isinstance(environment.runner, WorkerRunner):
             environment.instances = _instances(chosen)
             if environment.parsed_options.answers:
@@ -126,6 +130,7 @@ class SpeechUser(User):
         """Take a name; the first turn opens the session."""
         self._caller = f"{id(self):x}"
         self._turns = 0
+        _begun.wait()
 
     @task
     def speak(self) -> None:
