@@ -60,7 +60,7 @@ class Rehearsal:
         return done.returncode, done.stdout
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
     state = tmp_path_factory.mktemp("state")
     serve = f"{sys.executable} -m uvicorn {{app}} --host 127.0.0.1 --port {{{{port}}}} --log-level warning"
