@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from emulator.wire.frames import Frame, preview
+from emulator.wire.frames import PREVIEWED, Frame, preview
 from emulator.wire.parts import PayloadPart
 
 __all__ = ["Direction", "Hop", "SessionTrace", "TraceEntry", "Traces", "without_secrets"]
@@ -43,6 +43,24 @@ def without_secrets(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """The payload of a frame or part in words, which are found when somebody reads them: few entries are ever read."""
+
+    before: str
+    head: bytes
+    size: int
+    after: str
+
+    @classmethod
+    def of(cls, before: str, data: bytes, after: str) -> "Shown":
+        """Keep of ``data`` what is shown of it."""
+        return cls(before, data[:PREVIEWED], len(data), after)
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.size} B {preview(self.head, self.size)}{self.after}"
+
+
+@dataclass(frozen=True, slots=True)
 class TraceEntry:
     """One event. ``at`` is in seconds since the session began; ``direction`` is seen from the emulator."""
 
@@ -50,7 +68,7 @@ class TraceEntry:
     hop: Hop
     direction: Direction
     kind: Kind
-    text: str
+    told: "str | Shown"
     data: bytes | None = None
     """The payload of a frame. Only a listener gets it: kept for all sessions it would fill the memory."""
     data_type: str | None = None
@@ -62,6 +80,11 @@ class TraceEntry:
     """Bytes of a frame or part."""
     first: bytes | None = None
     """The first bytes of a frame or part."""
+
+    @property
+    def text(self) -> str:
+        """What happened, in words."""
+        return str(self.told)
 
     def __str__(self) -> str:
         return f"{self.at:8.3f}  {_ARROWS[self.hop, self.direction]}  {self.kind:<9} {self.text}".rstrip()
@@ -111,9 +134,8 @@ class SessionTrace:
             return
         kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
         first, size = frame.data[:_FIRST], len(frame.data)
-        entry = TraceEntry(
-            self._now(), "container", direction, "frame", f"{frame}{note}", None, kind, None, size, first
-        )
+        shown = Shown.of(f"{kind} ", frame.data, note)
+        entry = TraceEntry(self._now(), "container", direction, "frame", shown, None, kind, None, size, first)
         self._append(entry, frame.data)
 
     def add_part(self, direction: Direction, part: PayloadPart, note: str = "") -> None:
@@ -122,11 +144,11 @@ class SessionTrace:
             return
         kind = str(part.data_type) if part.data_type else None
         state = str(part.completion_state) if part.completion_state else None
+        head = f"{kind or 'no DataType'}{f', {state}' if state else ''}"
         # what goes out is shown in full by the frame that it came as
-        shown = f", {len(part.data)} B {preview(part.data)}" if direction == "in" else ""
-        text = f"{kind or 'no DataType'}{f', {state}' if state else ''}{shown}{note}"
+        told = Shown.of(f"{head}, ", part.data, note) if direction == "in" else f"{head}{note}"
         first, size = part.data[:_FIRST], len(part.data)
-        self._append(TraceEntry(self._now(), "client", direction, "part", text, None, kind, state, size, first))
+        self._append(TraceEntry(self._now(), "client", direction, "part", told, None, kind, state, size, first))
 
     def count(self, dimension: str, units: float) -> None:
         """Count units that the container has reported. The dimensions are bounded, as the entries are."""

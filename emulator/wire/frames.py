@@ -9,7 +9,10 @@ from enum import IntEnum
 
 from emulator.wire.parts import CompletionState, DataType, PayloadPart
 
-__all__ = ["Frame", "FrameMapper", "Opcode", "PartMapper"]
+__all__ = ["PREVIEWED", "Frame", "FrameMapper", "Opcode", "PartMapper", "preview"]
+
+PREVIEWED = 96
+"""How many bytes of a payload are shown at most."""
 
 
 class Opcode(IntEnum):
@@ -28,15 +31,15 @@ class Frame:
     data: bytes
     fin: bool = True
 
-    def __str__(self) -> str:
-        unfinished = "" if self.fin else " FIN=0"
-        return f"{self.opcode.name}{unfinished} {len(self.data)} B {preview(self.data)}"
 
+def preview(data: bytes, size: int | None = None) -> str:
+    """Show the beginning of a payload: quoted text where it is printable UTF-8, else hexadecimal.
 
-def preview(data: bytes, limit: int = 96) -> str:
-    """Show the beginning of a payload: quoted text where it is printable UTF-8, else hexadecimal."""
-    head = data[:limit]
-    more = "…" if len(data) > limit else ""
+    ``size`` is that of the whole payload, where ``data`` is only the first ``PREVIEWED`` bytes of it.
+    """
+    size = len(data) if size is None else size
+    head = data[:PREVIEWED]
+    more = "…" if size > PREVIEWED else ""
     try:
         shown = head.decode()
     except UnicodeDecodeError as error:
@@ -44,7 +47,7 @@ def preview(data: bytes, limit: int = 96) -> str:
         shown = head[: error.start].decode() if more and error.start > len(head) - 4 else ""
     if shown and shown.isprintable():
         return repr(shown) + more
-    return (head[:16].hex(" ") + ("…" if len(data) > 16 else "")) if data else "''"
+    return (head[:16].hex(" ") + ("…" if size > 16 else "")) if data else "''"
 
 
 class FrameMapper:
