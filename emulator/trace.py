@@ -42,7 +42,7 @@ def without_secrets(path: str) -> str:
     return _SECRET.sub(r"\1…", path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Shown:
     """The payload of a frame or part in words, which are found when somebody reads them: few entries are ever read."""
 
@@ -60,7 +60,7 @@ class Shown:
         return f"{self.before}{self.size} B {preview(self.head, self.size)}{self.after}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, nor is Shown: four are made for each round trip, and that takes twice as long
 class TraceEntry:
     """One event. ``at`` is in seconds since the session began; ``direction`` is seen from the emulator."""
 
@@ -124,13 +124,13 @@ class SessionTrace:
 
     def add(self, hop: Hop, direction: Direction, kind: Kind, text: object = "") -> None:
         """Append an event that happens now."""
-        if self.muted:
+        if self._unheard():
             return
         self._append(TraceEntry(self._now(), hop, direction, kind, _short(str(text))))
 
     def add_frame(self, direction: Direction, frame: Frame, note: str = "") -> None:
         """Append a frame to or from the container, happening now."""
-        if self.muted:
+        if self._unheard():
             return
         kind = frame.opcode.name + ("" if frame.fin else " FIN=0")
         first, size = frame.data[:_FIRST], len(frame.data)
@@ -140,7 +140,7 @@ class SessionTrace:
 
     def add_part(self, direction: Direction, part: PayloadPart, note: str = "") -> None:
         """Append a payload part from (``in``) or to the client, happening now."""
-        if self.muted:
+        if self._unheard():
             return
         kind = str(part.data_type) if part.data_type else None
         state = str(part.completion_state) if part.completion_state else None
@@ -154,6 +154,15 @@ class SessionTrace:
         """Count units that the container has reported. The dimensions are bounded, as the entries are."""
         if dimension in self.metered or len(self.metered) < _MAX_DIMENSIONS:
             self.metered[dimension] = self.metered.get(dimension, 0) + units
+
+    def _unheard(self) -> bool:
+        """Whether an entry would be neither kept nor told: then none is made, and it is only counted."""
+        if self.muted:
+            return True
+        if self.listener is not None or len(self.entries) < _MAX_ENTRIES:
+            return False
+        self.dropped += 1
+        return True
 
     def _now(self) -> float:
         return self.clock() - self.began

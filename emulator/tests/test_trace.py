@@ -49,6 +49,19 @@ def test_all_logs_together_are_bounded_and_the_newest_stay() -> None:
     assert traces[0].lines() == ["… 4 more entries were not kept"]
 
 
+@pytest.mark.parametrize("heard", [True, False])
+def test_of_a_long_session_the_first_entries_are_kept_and_the_others_counted_and_told(heard: bool) -> None:
+    told: list[str] = []
+    trace = Traces((lambda _, entry: told.append(entry.text)) if heard else None).begin("long", lambda: 0.0)
+    for number in range(1003):
+        trace.add_frame("out", Frame(Opcode.TEXT, str(number).encode()))
+        trace.add_part("out", PayloadPart(b"", DataType.UTF8))
+    assert len(trace.entries) == 2000
+    assert trace.lines()[-2:] == [str(trace.entries[-1]), "… 6 more entries were not kept"]
+    assert trace.entries[-2].text == "TEXT 3 B '999'"
+    assert told[-2:] == (["TEXT 4 B '1002'", "UTF8"] if heard else [])
+
+
 def test_a_session_that_is_open_goes_on_though_its_log_was_given_up() -> None:
     traces = Traces(sessions=1, entries=10)
     old = traces.begin("old", lambda: 0.0)
