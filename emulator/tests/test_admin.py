@@ -109,6 +109,7 @@ async def test_a_session_can_be_cut_now(state_directory: Path) -> None:
         ("PUT", "faults", {"faults": "drop_prat=3"}, 400, "Did you mean drop_part?"),
         ("PUT", "faults", {"faults": {"drop_part": 0}}, 400, "expected is a whole number, 1 or more"),
         ("PUT", "faults", {"faults": {"jitter": "1"}}, 400, "expected is seconds"),
+        ("PUT", "faults", {"faults": {"bandwidth": 10**400}}, 400, "expected is bytes per second"),
         ("PUT", "faults", {"faults": 3}, 400, "expected is a text"),
         ("PUT", "faults", {"faults": "", "sessions": 0}, 400, "expected is 1 or more"),
         ("PUT", "faults", {"faults": "", "seed": "x"}, 400, "seed is 'x'"),

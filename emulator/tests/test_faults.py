@@ -103,6 +103,8 @@ def test_a_close_is_code_reason_and_parts(text: str, expected: CloseFault) -> No
         ("cut_after=inf", "expected is seconds, 0 or more"),
         ("ping_storm=0", "expected is seconds, 0.001 or more"),
         ("bandwidth=0", "expected is bytes per second, 1 or more"),
+        ("bandwidth=1" + "0" * 400, "expected is bytes per second, 1 or more"),
+        ("jitter=1" + "0" * 5000, "expected is seconds, 0 or more"),
         ("data_type=TEXT", "fault data_type='TEXT': expected is omit or UTF8 or BINARY"),
         ("withhold_pongs=all", "expected is sent or received or both"),
         ("throttle=maybe", "expected is true or false"),

@@ -55,6 +55,9 @@ def test_a_record_is_read_and_a_repeated_token_counts_once() -> None:
         (record(units=True), "a number over 0"),
         (record(units="3"), "a number over 0"),
         (record(units=float("inf")), "a number over 0"),
+        (record(units=float("nan")), "a number over 0"),
+        (record(units=2**53 + 1), "at most 2"),
+        (record(units=10**400), "at most 2"),
         (record(ClientToken="t" * 65), "1 to 64 characters"),
         (record("d" * 100, ClientToken="t" * 60, Other="x" * 400), "at most 512 are allowed"),
     ],
@@ -157,6 +160,24 @@ class Stage:
         assert (await self.client.message(stream)).payload == b"still here"
         await self.client.send(stream, END_OF_INPUT, end=True)
         assert await self.client.next(stream) == "END_STREAM"
+
+
+async def test_a_record_larger_than_any_float_leaves_the_session_alone(state_directory: Path) -> None:
+    taken = asyncio.Event()
+
+    async def script(connection: ServerConnection) -> None:
+        await connection.send(record(units=10**400).data.decode())
+        await connection.send(record().data.decode())
+        await (await connection.ping())
+        taken.set()
+
+    async with Stage(state_directory, {SUPPORTED: "true"}, script) as on:
+        stream = await on.client.open()
+        assert await on.client.status(stream) == 200
+        await asyncio.wait_for(taken.wait(), 5)
+        await on.end(stream)
+        assert "meter     dropped, ConsumedUnits is 1000" in on.log()
+        assert on.emulator.data_plane.traces[-1].metered == {"characters": 3}
 
 
 async def test_records_are_counted_and_the_socket_closes_with_the_session(state_directory: Path) -> None:

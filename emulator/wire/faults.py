@@ -1,8 +1,8 @@
 """Which faults are wanted: :class:`Faults`, from Python or from the command line."""
 
 import difflib
-import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
@@ -70,7 +70,8 @@ def _is_count(value: Any, least: int = 1) -> bool:
 
 
 def _is_number(value: Any, least: float) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and value >= least
+    # a whole number can be larger than any float, which the times of a session are made of
+    return type(value) in (int, float) and least <= value <= sys.float_info.max
 
 
 def _choice(*values: str) -> _Kind:
@@ -153,7 +154,9 @@ class Faults:
         for each in fields(self):
             value, kind = getattr(self, each.name), each.metadata["kind"]
             if value is not each.default and not kind.fits(value):
-                raise FaultError(f"fault {each.name}={value!r}: expected is {kind.expected} ({each.metadata['text']})")
+                raise FaultError(
+                    f"fault {each.name}={value!r:.200}: expected is {kind.expected} ({each.metadata['text']})"
+                )
         if self.direction != "both" and self.bandwidth is None and self.jitter is None:
             raise FaultError(
                 f"fault direction={self.direction}: it says where bandwidth and jitter act; give one of them"

@@ -5,7 +5,6 @@ A second WebSocket beside that of a session, on which a container reports what i
 """
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -107,14 +106,15 @@ class Meter:
 
 
 _BURST = 2.0
+_MOST_UNITS = 2**53  # no limit of AWS: where JSON numbers stop being exact; no sum of such can overflow either
 
 
 def _check(dimension: Any, units: Any, token: Any) -> None:
     longest = facts.integer("meter.dimension-max")
     if not isinstance(dimension, str) or not 0 < len(dimension) <= longest:
         raise BadRecordError(f"Dimension is {dimension!r:.200}, expected is a text of 1 to {longest} characters")
-    if type(units) not in (int, float) or not math.isfinite(units) or units <= 0:
-        raise BadRecordError(f"ConsumedUnits is {units!r:.200}, expected is a number over 0")
+    if type(units) not in (int, float) or not 0 < units <= _MOST_UNITS:
+        raise BadRecordError(f"ConsumedUnits is {units!r:.200}, expected is a number over 0, at most 2^53")
     longest = facts.integer("meter.token-max")
     if token is not None and (not isinstance(token, str) or not 0 < len(token) <= longest):
         raise BadRecordError(f"ClientToken is {token!r:.200}, expected is a text of 1 to {longest} characters")
