@@ -1,6 +1,7 @@
 """Scripts: what the model answers, how quickly, and how it fails."""
 
 import difflib
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ _FOUR_SENTENCES = (
 )
 _FRAGMENT = re.compile(r"\s*\S{1,4}|\s+$")
 _TOOL_NAME = r"[a-zA-Z0-9_-]{1,64}"
+_MOST = 1_000_000_000  # seconds, or tokens per second: what nobody waits for; sums and quotients of such stay finite
 
 
 class ScriptError(ValueError):
@@ -43,6 +45,15 @@ class ToolUse:
     def __post_init__(self) -> None:
         if not re.fullmatch(_TOOL_NAME, self.name):
             raise ScriptError(f"tool.name is {self.name!r}: 1 to 64 letters, digits, '_' or '-' are expected")
+        if not isinstance(self.input, Mapping):
+            raise ScriptError(f"tool.input is {self.input!r}: a table is expected, as in input = {{ city = 'Paris' }}")
+        try:
+            json.dumps(dict(self.input), allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ScriptError(
+                f"tool.input of {self.name} is no JSON, as a model's is ({error}): strings, finite numbers, true and "
+                "false, lists and tables are expected; write a date as a string, as in day = '2024-05-01'"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,16 @@ class Turn:
     def __post_init__(self) -> None:
         if self.tokens_per_second < 0 or self.first_token < 0 or self.fail_after < 0 or self.times < 0:
             raise ScriptError("tokens_per_second, first_token, fail_after and times must be 0 or more")
+        if not self.first_token <= _MOST:  # nan is neither more nor less
+            raise ScriptError(
+                f"first_token is {self.first_token!r:.40}: a finite number of seconds, at most {_MOST}, is expected "
+                "(fail = 'stall' is an answer that never comes)"
+            )
+        if not (self.tokens_per_second == 0 or 1 / _MOST <= self.tokens_per_second <= _MOST):
+            raise ScriptError(
+                f"tokens_per_second is {self.tokens_per_second!r:.40}: a finite number from {1 / _MOST:g} to {_MOST} "
+                "is expected, or 0 for all tokens at once"
+            )
         _known("refuse", self.refuse, tuple(STATUSES))
         _known("fail", self.fail, (*IN_STREAM, *BREAKS))
         try:
@@ -121,7 +142,7 @@ class Script:
             raw = tomllib.loads(path.read_text("utf-8"))
         except OSError as error:
             raise ScriptError(f"script {path}: {error.strerror or error}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # also of numbers too long and of lists too deep for Python
             raise ScriptError(f"script {path} is no TOML: {error}") from error
         turns = raw.pop("turn", [{}])
         if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):

@@ -119,14 +119,28 @@ def test_a_script_is_read_from_toml(tmp_path: Path) -> None:
         ("tokens_per_second = 'x'", "tokens_per_second is 'x', expected is int or float"),
         ("tokens_per_second = true", "tokens_per_second is True"),
         ("first_token = -1", "must be 0 or more"),
+        ("first_token = nan", "first_token is nan: a finite number of seconds"),
+        ("first_token = inf", "first_token is inf: a finite number of seconds"),
+        (f"first_token = 1{'0' * 400}", "first_token is 10+: a finite number of seconds"),
+        ("tokens_per_second = nan", "tokens_per_second is nan: a finite number .* or 0 for all tokens at once"),
+        ("tokens_per_second = inf", "tokens_per_second is inf: a finite number"),
+        ("tokens_per_second = 1e-320", "tokens_per_second is 1e-320: a finite number from 1e-09"),
         ("[[turn]]\nfail = 'Throttling'", "fail is 'Throttling'; did you mean ThrottlingException?"),
         ("[[turn]]\nrefuse = 'x'", "expected is one of AccessDeniedException"),
         ("[[turn]]\nwhen = '('", "no regular expression"),
         ("[[turn]]\ntool = { nam = 'x' }", "expected is { name"),
         ("[[turn]]\ntool = { name = 'a b' }", "tool.name is 'a b'"),
+        ("[[turn]]\ntool = { name = 'a', input = 5 }", "tool.input is 5: a table is expected, as in input = { city"),
+        (
+            "[[turn]]\ntool = { name = 'book', input = { day = 2024-05-01 } }",
+            "tool.input of book is no JSON, .* write a date as a string, as in day = '2024-05-01'",
+        ),
+        ("[[turn]]\ntool = { name = 'a', input = { x = [1, { y = nan }] } }", "tool.input of a is no JSON"),
         ("turn = 3", r"under a line \[\[turn\]\]"),
         ("[[turn]]\nfragments = [1]", "list of strings"),
         ("= 3", "is no TOML"),
+        (f"times = 1{'0' * 5000}", "is no TOML"),
+        (f"text = {'[' * 5000}", "is no TOML"),
     ],
 )
 def test_a_wrong_script_says_what_is_expected(text: str, error: str, tmp_path: Path) -> None:
@@ -134,6 +148,11 @@ def test_a_wrong_script_says_what_is_expected(text: str, error: str, tmp_path: P
     path.write_text(text)
     with pytest.raises(ScriptError, match=error):
         Script.load(path)
+
+
+@pytest.mark.parametrize("turn", [Turn(first_token=1e9, tokens_per_second=1e-9), Turn(tokens_per_second=1e9)])
+def test_times_at_their_bounds_can_be_played(turn: Turn) -> None:
+    assert decoded(turn)[-1][1] == "metadata"
 
 
 def test_a_missing_script_says_so(tmp_path: Path) -> None:
