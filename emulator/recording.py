@@ -6,6 +6,7 @@ log holds no header of a request. Files of several sessions can be joined into o
 
 import base64
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +26,16 @@ class RecordingError(Exception):
 
 
 class Recorder:
-    """Writes all sessions to files ``REQUEST-ID.ndjson`` in a directory; a listener of the emulator."""
+    """Writes all sessions to files ``REQUEST-ID.ndjson`` in a directory; a listener of the emulator.
+
+    Raises:
+        OSError: the directory is none, cannot be made, or takes no file.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()  # now, not in the first session
 
     def __call__(self, trace: SessionTrace, entry: TraceEntry) -> None:
         """Write one entry."""
@@ -40,18 +46,23 @@ class Recorder:
             if size == 0:
                 file.write(json.dumps(_head(trace)) + "\n")
             if size <= _MAX_BYTES:
-                file.write(json.dumps(_encode(entry, trace), ensure_ascii=False) + "\n")
+                file.write(_line(entry, trace))
 
 
 def lines_of(trace: SessionTrace) -> Iterator[str]:
     """Return the lines of a session as a file holds them, but for the payloads, which are not kept."""
     yield json.dumps({**_head(trace), **({"dropped": trace.dropped} if trace.dropped else {})}) + "\n"
     for entry in list(trace.entries):
-        yield json.dumps(_encode(entry, trace), ensure_ascii=False) + "\n"
+        yield _line(entry, trace)
 
 
 def _head(trace: SessionTrace) -> dict[str, Any]:
     return {"format": FORMAT, "request_id": trace.request_id, "operation": trace.operation}
+
+
+def _line(entry: TraceEntry, trace: SessionTrace) -> str:
+    # in ASCII: a text can hold half of a surrogate pair, which UTF-8 cannot, and what others take for the end of a line
+    return json.dumps(_encode(entry, trace)) + "\n"
 
 
 def _encode(entry: TraceEntry, trace: SessionTrace) -> dict[str, Any]:
@@ -106,11 +117,12 @@ class Recording:
             RecordingError: it cannot be read, or is no recorded session; names file and line.
         """
         try:
-            lines = path.read_text("utf-8").splitlines()
+            text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise RecordingError(f"{path} cannot be read: {error}") from error
         found: list[_Draft] = []
-        for number, line in enumerate(lines, 1):
+        # not splitlines: U+2028, U+0085 and the like may stand in the JSON
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
             try:
                 record = json.loads(line)
                 if number == 1 or "format" in record:

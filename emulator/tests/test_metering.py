@@ -69,6 +69,10 @@ def test_what_is_no_record_is_dropped_with_its_reason(frame: Frame, why: str) ->
     assert meter.take(record(), 1).units == 3  # the connection stays
 
 
+def test_a_dimension_that_cannot_be_printed_is_told_in_a_way_that_can() -> None:
+    assert str(Meter().take(record("\ud83d"), 0)) == "\\ud83d: 3"
+
+
 def test_more_than_one_message_a_second_is_dropped() -> None:
     meter = Meter()
     meter.take(record(), 0.3)  # late

@@ -2,6 +2,7 @@ import asyncio
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 from websockets.asyncio.server import ServerConnection
 
@@ -11,6 +12,9 @@ from emulator.recording import Recorder, Recording, RecordingError
 from emulator.replay import replay
 from emulator.tests.client import END_OF_INPUT, RawClient, event
 from emulator.tests.containers import Handler, container
+from emulator.tests.stage import UNSIGNED, client_of
+
+HEAD = '{"format": "sagemaker-bidi-session/1", "request_id": "r"}'
 
 
 async def speak(connection: ServerConnection) -> None:
@@ -101,8 +105,8 @@ async def test_a_replay_of_a_container_that_stays_silent_ends(tmp_path: Path, st
     [
         ("", "first line is not of format"),
         ('{"format": "other"}\n', "first line is not of format"),
-        ('{"format": "sagemaker-bidi-session/1", "request_id": "r"}\nrubbish\n', "line 2 is no entry"),
-        ('{"format": "sagemaker-bidi-session/1", "request_id": "r"}\n{"kind": "frame"}\n', "line 2 is no entry"),
+        (f"{HEAD}\nrubbish\n", "line 2 is no entry"),
+        (f'{HEAD}\n{{"kind": "frame"}}\n', "line 2 is no entry"),
     ],
 )
 def test_another_file_is_refused_by_name_and_line(tmp_path: Path, content: str, text: str) -> None:
@@ -110,6 +114,51 @@ def test_another_file_is_refused_by_name_and_line(tmp_path: Path, content: str, 
     path.write_text(content)
     with pytest.raises(RecordingError, match=text):
         Recording.load(path)
+
+
+async def test_what_utf8_cannot_hold_is_recorded_all_the_same(tmp_path: Path, state_directory: Path) -> None:
+    directory = tmp_path / "sessions"
+    async with (
+        container() as target,
+        Server(
+            {"ep": Endpoint(target.url)},
+            switches=UNSIGNED,
+            state_directory=state_directory,
+            http_port=0,
+            listener=Recorder(directory),
+        ) as server,
+        client_of(server) as client,
+        httpx.AsyncClient(base_url=server.http_url or "", trust_env=False) as http,
+    ):
+        stream = await client.open()
+        assert await client.status(stream) == 200
+        (trace,) = server.data_plane.traces
+        trace.add("container", "in", "meter", "\ud83d: 1, and a line\u2028break\x85")
+        await client.send(stream, event(b"after it"))
+        await client.message(stream)
+        answer = await http.get("/_emulator/traces")
+    assert answer.status_code == 200
+    (path,) = directory.iterdir()
+    (recording,) = Recording.load_all(path)
+    (meter,) = [entry for entry in recording.entries if entry.kind == "meter"]
+    assert meter.text == "\ud83d: 1, and a line\u2028break\x85"
+    assert [frame.data for _, frame in recording.frames("out")] == [b"after it"]
+    saved = tmp_path / "saved.ndjson"
+    saved.write_bytes(answer.content)
+    assert meter.text in [entry.text for entry in Recording.load(saved).entries]
+
+
+def test_a_file_with_line_breaks_of_unicode_inside_its_json_is_read(tmp_path: Path) -> None:
+    entry = {
+        "at": 0,
+        "hop": "container",
+        "direction": "in",
+        "kind": "close",
+        "text": "1011 'one\u2028two\x85three\x0b'",
+    }
+    path = tmp_path / "x.ndjson"
+    path.write_text(f"{HEAD}\n{json.dumps(entry, ensure_ascii=False)}\n", "utf-8")
+    assert [entry.text for entry in Recording.load(path).entries] == [entry["text"]]
 
 
 async def test_show_prints_the_wire_log(

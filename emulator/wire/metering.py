@@ -56,7 +56,9 @@ class Record:
     def __str__(self) -> str:
         token = f", token {self.token!r}" if self.token is not None else ""
         again = ", which came before: not counted again" if self.repeated else ""
-        return f"{self.dimension}: {self.units:g}{token}{again}"
+        # half of a surrogate pair, which JSON can hold, cannot be printed
+        dimension = self.dimension.encode("utf-8", "backslashreplace").decode()
+        return f"{dimension}: {self.units:g}{token}{again}"
 
 
 class Meter:
