@@ -33,6 +33,8 @@ from emulator.wire.faults import Faults
 
 __all__ = ["main"]
 
+_log = logging.getLogger("emulator.cli")
+
 _SNIPPET = """\
 import asyncio
 from aws_sdk_sagemaker_runtime_http2 import models
@@ -188,6 +190,7 @@ def _up(options: argparse.Namespace) -> int:
         with contextlib.ExitStack() as stack:
             endpoints = {}
             faults = Faults.parse(*options.fault) if options.fault else None
+            listener = _listener(options.log, options.record)  # says what is wrong before anything is started
             if options.target is not None and options.variant:
                 raise ValueError("--target and --variant: an endpoint has a container or variants, not both")
             if options.target is not None:
@@ -203,7 +206,7 @@ def _up(options: argparse.Namespace) -> int:
                 http_port=0 if options.http_port is None and options.agent is not None else options.http_port,
                 local_images=dict(map(_local_image, options.local_image)),
                 state_directory=options.state_dir,
-                listener=_listener(options.log, options.record),
+                listener=listener,
                 faults=faults,
                 fault_seed=options.fault_seed,
                 bedrock_script=script_of(options),
@@ -288,16 +291,30 @@ def _banner(server: Server, endpoint: str, agent: str | None) -> str:
 
 
 def _listener(log: bool, record: Path | None) -> Callable[[SessionTrace, TraceEntry], None] | None:
-    listeners: list[Callable[[SessionTrace, TraceEntry], None]] = [
-        *([_print_entry] if log else []),
-        *([Recorder(record)] if record is not None else []),
-    ]
+    listeners: dict[str, Callable[[SessionTrace, TraceEntry], None]] = {}
+    if log:
+        listeners["--log"] = _print_entry
+    if record is not None:
+        try:
+            listeners["--record"] = Recorder(record)
+        except OSError as error:
+            raise ValueError(
+                f"--record {record}: no session can be written there ({error.strerror or error}); expected is a "
+                "directory, which is made where there is none"
+            ) from None
     if not listeners:
         return None
+    failed: set[tuple[str, str]] = set()
 
     def tell(trace: SessionTrace, entry: TraceEntry) -> None:
-        for listener in listeners:
-            listener(trace, entry)
+        for name, listener in listeners.items():
+            if (trace.request_id, name) in failed:
+                continue
+            try:
+                listener(trace, entry)
+            except Exception:  # noqa: BLE001  # neither the session nor the other listener is to suffer
+                failed.add((trace.request_id, name))
+                _log.exception("session %s: %s failed and is told nothing more", trace.request_id, name)
 
     return tell
 

@@ -167,3 +167,32 @@ def test_a_bad_local_image_says_what_is_expected(
 ) -> None:
     assert main(["up", "--port", "0", "--state-dir", str(tmp_path), "--local-image", given]) == 2
     assert "expected is IMAGE=COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("inside", ["", "/inside"])
+def test_a_place_where_nothing_can_be_recorded_says_what_is_expected(
+    inside: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    where = f"{tmp_path}/file{inside}"
+    arguments = ["up", "--target", "no_such_module:app", "--port", "0", "--state-dir", str(tmp_path)]
+    assert main([*arguments, "--record", where]) == 2
+    printed = capsys.readouterr()
+    assert f"--record {where}: no session can be written there" in printed.err
+    assert "expected is a directory" in printed.err
+    assert "Starting" not in printed.out
+
+
+async def test_a_recording_that_fails_leaves_the_printed_log_alone(tmp_path: Path) -> None:
+    recordings = tmp_path / "recordings"
+    arguments = ("--target", "ws://127.0.0.1:9", "--port", "0", "--signatures", "off", "--log")
+    with emulator_up(*arguments, "--record", str(recordings), state=tmp_path) as (process, printed):
+        recordings.rmdir()
+        port = int(printed.split("https://127.0.0.1:")[1].split("\n")[0])
+        async with RawClient(port, tmp_path / "ca" / "ca.pem") as client:
+            assert await client.status(await client.open("local")) == 424
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        log = process.stdout.read()
+    assert "SageMaker → container  http" in log
+    assert "client    ← SageMaker  http      424" in log
