@@ -19,6 +19,8 @@ _ARN = re.compile(facts.text("agent.arn"))
 _ID = re.compile(facts.text("agent.id"))
 _SESSION_LENGTH = cast("list[int]", facts.get("agent.session-id").value)
 _DEFAULT = facts.text("agent.qualifier")
+# as a query parameter it can hold anything, but it goes on in a header; the service model has no pattern
+_PRINTABLE = re.compile(r"[!-~]([ -~]*[!-~])?")
 # as in the service model: header, its longest value, whether the agent's answer may carry it too
 _PASSED_ON = {
     "content-type": (256, False),
@@ -125,6 +127,13 @@ def _check_session(session: str) -> None:
         raise _invalid(session, "runtimeSessionId", f"have length greater than or equal to {least}")
     if len(session) > most:
         raise _invalid(session, "runtimeSessionId", f"have length less than or equal to {most}")
+    if not _PRINTABLE.fullmatch(session):
+        raise _invalid(
+            session,
+            "runtimeSessionId",
+            "be printable ASCII without a space at its ends, as an HTTP header can carry it: "
+            f"satisfy regular expression pattern: {_PRINTABLE.pattern}",
+        )
 
 
 def _invalid(value: str, member: str, constraint: str) -> RequestError:
@@ -132,7 +141,7 @@ def _invalid(value: str, member: str, constraint: str) -> RequestError:
     return RequestError(
         400,
         "ValidationException",
-        f"1 validation error detected: Value '{shown}' at '{member}' failed to satisfy constraint: "
+        f"1 validation error detected: Value {shown!r} at '{member}' failed to satisfy constraint: "
         f"Member must {constraint}",
     )
 

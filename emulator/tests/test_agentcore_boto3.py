@@ -280,6 +280,27 @@ async def test_a_page_comes_with_the_emulator_s_token(state_directory: Path, mon
         caught.value.close()
 
 
+@pytest.mark.parametrize("session", [f"{SESSION}%0Ax", f"{SESSION}%E2%82%AC", f"{SESSION}%C3%A9", f"{SESSION}+"])
+async def test_a_session_id_that_no_header_can_hold_is_a_validation_exception(
+    session: str, state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(server: Server) -> str:
+        arn = quote(server.agents.runtimes.arn("voice"), safe="")
+        query = f"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id={session}"
+        url = f"{server.http_url}/runtimes/{arn}/invocations?{query}"
+        request = Request(url, b"{}", {"Authorization": f"Bearer {server.agents.token}"})  # noqa: S310  # it is ours
+        with pytest.raises(HTTPError) as caught:
+            urlopen(request, timeout=10)  # noqa: S310
+        with caught.value as error:
+            assert (error.code, error.headers["x-amzn-errortype"]) == (400, "ValidationException")
+            return error.read().decode()
+
+    async with stage(agent(say_two), state_directory, monkeypatch) as (container, _, server):
+        said = await asyncio.to_thread(ask, server)
+    assert "'runtimeSessionId' failed to satisfy constraint: Member must be printable ASCII" in said
+    assert container.seen == []
+
+
 def test_the_arn_is_there_for_the_test_of_a_user(state_directory: Path) -> None:
     with Emulator(agents={"voice": "http://127.0.0.1:9"}, state_directory=state_directory) as emulator:
         assert emulator.agent_arn("voice").endswith(":runtime/voice-emulator01")

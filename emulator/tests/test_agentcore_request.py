@@ -9,6 +9,7 @@ from emulator.wire.exceptions import RequestError
 
 ARN = "arn:aws:bedrock-agentcore:eu-west-1:000000000000:runtime/voice-emulator01"
 SESSION = "x-amzn-bedrock-agentcore-runtime-session-id"
+SESSION_PARAMETER = "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id"
 ID = "s" * 33
 
 
@@ -54,6 +55,9 @@ def test_a_session_id_is_drawn_where_none_is_given() -> None:
     [
         (path(), [(SESSION, "s" * 32)], "'runtimeSessionId' .* length greater than or equal to 33"),
         (path(), [(SESSION, "s" * 257)], "'runtimeSessionId' .* length less than or equal to 256"),
+        (path(), [(SESSION, f"{ID}é")], "'runtimeSessionId' .* printable ASCII"),
+        (path(query=f"?{SESSION_PARAMETER}={ID}%0Ax"), [], r"sss\\nx' at 'runtimeSessionId' .* printable ASCII"),
+        (path(query=f"?{SESSION_PARAMETER}=+{ID}"), [], "'runtimeSessionId' .* without a space at its ends"),
         (path(), [(SESSION, ID), ("baggage", "b" * 8193)], "'baggage' .* less than or equal to 8192"),
         (path("arn:aws:bedrock-agentcore:x:1:agent/y"), [], "'agentRuntimeArn' .* regular expression"),
         (path("voice-emulator01"), [], "needs the query parameter accountId"),
