@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterable, AsyncIterator, Coroutine
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterator
 
 import h11
 
@@ -12,7 +12,7 @@ __all__ = ["PeerError", "Response", "request"]
 
 
 class PeerError(Exception):
-    """Raised when the peer cannot be reached, breaks off, or does not speak HTTP."""
+    """Raised when the peer cannot be reached, breaks off, or does not speak HTTP, or cannot be sent the request."""
 
 
 class Response:
@@ -77,20 +77,23 @@ async def request(
     The caller sets ``content-length`` for a body that is no ``bytes``.
 
     Raises:
-        PeerError: the peer cannot be reached, breaks off, or does not speak HTTP.
+        PeerError: the peer cannot be reached, breaks off, or does not speak HTTP; or the request cannot be written as
+            HTTP/1.1.
     """
     protocol = h11.Connection(h11.CLIENT)
     names = {name for name, _ in headers}
     head = [*headers, *([] if "host" in names else [("host", f"{host}:{port}")])]
     if isinstance(body, bytes) and "content-length" not in names and (body or method == "POST"):
         head.append(("content-length", str(len(body))))
+    with _writing():
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in head]
+        start = protocol.send(h11.Request(method=method, target=target.encode("latin-1"), headers=encoded)) or b""
     try:
         reader, writer = await asyncio.open_connection(host, port)
     except OSError as error:
         raise PeerError(f"nothing accepts connections at {host}:{port} ({error.strerror or error})") from error
     try:
-        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in head]
-        writer.write(protocol.send(h11.Request(method=method, target=target.encode("latin-1"), headers=encoded)) or b"")
+        writer.write(start)
         async with _running(_send_body(protocol, writer, body)) as sending, _running(_head(protocol, reader)) as answer:
             # the answer may come, and the peer close, before all of the body is sent
             await asyncio.wait({sending, answer}, return_when=asyncio.FIRST_COMPLETED)
@@ -99,6 +102,15 @@ async def request(
             yield await answer
     finally:
         writer.transport.abort()
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    # where a server relays, h11's own error would look like a fault of the server's response
+    try:
+        yield
+    except (h11.LocalProtocolError, UnicodeEncodeError) as error:
+        raise PeerError(f"the request cannot be written as HTTP/1.1 ({error})") from error
 
 
 @contextlib.asynccontextmanager
@@ -117,13 +129,19 @@ async def _send_body(
     # a peer may answer and close before it has read everything: its answer counts, not the failed write
     with contextlib.suppress(ConnectionError):
         if isinstance(body, bytes):
-            writer.write(protocol.send(h11.Data(data=body)) or b"")
+            _write(protocol, writer, h11.Data(data=body))
         else:
             async for data in body:
-                writer.write(protocol.send(h11.Data(data=data)) or b"")
+                _write(protocol, writer, h11.Data(data=data))
                 await writer.drain()
-        writer.write(protocol.send(h11.EndOfMessage()) or b"")
+        _write(protocol, writer, h11.EndOfMessage())
         await writer.drain()
+
+
+def _write(protocol: h11.Connection, writer: asyncio.StreamWriter, event: h11.Event) -> None:
+    with _writing():
+        data = protocol.send(event)
+    writer.write(data or b"")
 
 
 async def _head(protocol: h11.Connection, reader: asyncio.StreamReader) -> Response:
