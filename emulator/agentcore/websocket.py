@@ -149,7 +149,8 @@ class Tunnel:
             raise failed(500) from error
         try:
             protocol = h11.Connection(h11.CLIENT)
-            ask = h11.Request(method="GET", target=facts.text("agent.ws-container-path"), headers=self._handshake())
+            headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in self._handshake()]
+            ask = h11.Request(method="GET", target=facts.text("agent.ws-container-path"), headers=headers)
             writer.write((protocol.send(ask) or b"") + (protocol.send(h11.EndOfMessage()) or b""))
             try:
                 answer = await next_event(protocol, reader)
@@ -160,8 +161,8 @@ class Tunnel:
                 status = answer.status_code if isinstance(answer, h11.Response) else 500
                 _log.warning("the agent refused the WebSocket with %d", status)
                 raise failed(status)
-            headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in answer.headers]
-            yield headers, protocol.trailing_data[0], reader, writer
+            fields = [(name.decode("ascii"), value.decode("latin-1")) for name, value in answer.headers]
+            yield fields, protocol.trailing_data[0], reader, writer
         finally:
             writer.transport.abort()
 

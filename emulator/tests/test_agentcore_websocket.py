@@ -137,6 +137,21 @@ async def test_a_browser_s_handshake_and_the_close(state_directory: Path, monkey
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "because")
 
 
+async def test_a_header_outside_ascii_reaches_the_container_as_it_is(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def say(connection: ServerConnection) -> None:
+        assert connection.request is not None
+        await connection.send(connection.request.headers["baggage"])
+        await connection.wait_closed()
+
+    async with (
+        stage(say, state_directory, monkeypatch) as (server, arn),
+        opened(server, arn, additional_headers={"baggage": "city=Zürich"}) as socket,
+    ):
+        assert await socket.recv() == "city=Zürich"
+
+
 async def test_a_client_that_hangs_up_and_a_stopped_session_end_the_container_s_socket(
     state_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
