@@ -341,6 +341,8 @@ def _replay(options: argparse.Namespace) -> int:
     except (RecordingError, ValueError, UpgradeRefusedError, TargetError) as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     print("\n".join(compared.differences) or f"The same {len(compared.replayed)} answers.")
     return 0 if compared.same else 1
 

@@ -6,19 +6,21 @@ log holds no header of a request. Files of several sessions can be joined into o
 
 import base64
 import json
+import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
-from emulator.trace import SessionTrace, TraceEntry
+from emulator.trace import Direction, Hop, Kind, SessionTrace, TraceEntry
 from emulator.wire.frames import Frame, Opcode
 
 __all__ = ["Recorder", "Recording", "RecordingError", "lines_of"]
 
 FORMAT = "sagemaker-bidi-session/1"
 _MAX_BYTES = 256 * 1024 * 1024
+_FRAME_TYPES = [f"{opcode.name}{more}" for opcode in Opcode for more in ("", " FIN=0")]
 
 
 class RecordingError(Exception):
@@ -96,6 +98,8 @@ class Recording:
     request_id: str
     target: str
     entries: tuple[TraceEntry, ...]
+    whole: bool = True
+    """False where the wire log was too long, or too old, to be kept in full."""
 
     @classmethod
     def load(cls, path: Path) -> "Recording":
@@ -127,26 +131,34 @@ class Recording:
                 record = json.loads(line)
                 if number == 1 or "format" in record:
                     if record["format"] != FORMAT:
-                        raise ValueError  # one of several ways to be no head
-                    found.append(_Draft(str(record["request_id"])))
+                        raise ValueError(f"its format is {record['format']!r:.100}, expected is {FORMAT!r}")
+                    found.append(_Draft(str(record["request_id"]), whole="dropped" not in record))
                     continue
                 found[-1].entries.append(_decode(record))
-                found[-1].target = record.get("target", found[-1].target)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                found[-1].target = str(record.get("target", found[-1].target))
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 if number == 1:
                     break
-                raise RecordingError(f"{path}, line {number} is no entry of a recorded session ({error!r})") from error
+                why = f"{error} is missing" if isinstance(error, KeyError) else error
+                raise RecordingError(f"{path}, line {number} is no entry of a recorded session ({why})") from error
         if not found:
             raise RecordingError(f"{path} is no recorded session: its first line is not of format {FORMAT!r}")
-        return [cls(draft.request_id, draft.target, tuple(draft.entries)) for draft in found]
+        return [cls(draft.request_id, draft.target, tuple(draft.entries), draft.whole) for draft in found]
 
     def frames(self, direction: str) -> list[tuple[float, Frame]]:
-        """Return the frames to (``out``) or from (``in``) the container with their times."""
-        return [
-            (entry.at, _frame(entry))
-            for entry in self.entries
-            if entry.kind == "frame" and entry.direction == direction and entry.data is not None
-        ]
+        """Return the frames to (``out``) or from (``in``) the container with their times.
+
+        Raises:
+            RecordingError: the file does not hold them, only what the wire log shows of them.
+        """
+        entries = [entry for entry in self.entries if entry.kind == "frame" and entry.direction == direction]
+        if not self.whole or any(entry.data is None for entry in entries):
+            raise RecordingError(
+                f"session {self.request_id}: the file does not hold what its frames carried, so that it can be shown "
+                "but not replayed. A trace saved from the admin API or the inspector page has no payloads; "
+                "'emulator up --record DIR' keeps them"
+            )
+        return [(entry.at, _frame(entry)) for entry in entries]
 
 
 @dataclass
@@ -154,22 +166,34 @@ class _Draft:
     request_id: str
     target: str = ""
     entries: list[TraceEntry] = field(default_factory=list)
+    whole: bool = True
 
 
 def _decode(record: dict[str, Any]) -> TraceEntry:
     data = record.get("data")
+    at = float(record.get("at", 0.0))
+    if not math.isfinite(at):
+        raise ValueError(f"at is {at}, expected are seconds")
+    kind = str(record["kind"])
     return TraceEntry(
-        float(record.get("at", 0.0)),
-        record.get("hop", "container"),
-        record.get("direction", "in"),
-        record["kind"],
+        at,
+        _one_of(get_args(Hop), record, "hop", "container"),
+        _one_of(get_args(Direction), record, "direction", "in"),
+        cast("Kind", kind),
         str(record["text"]),
         base64.b64decode(data, validate=True) if data is not None else None,
-        record.get("type"),
+        _one_of(_FRAME_TYPES, record, "type", None) if kind == "frame" else record.get("type"),
         record.get("state"),
         record.get("size"),
         bytes.fromhex(record["first"]) if "first" in record else None,
     )
+
+
+def _one_of(known: Sequence[str], record: dict[str, Any], name: str, default: str | None) -> Any:
+    value = record.get(name, default)
+    if value not in known:
+        raise ValueError(f"{name} is {value!r:.100}, expected is one of {', '.join(known)}")
+    return value
 
 
 def _frame(entry: TraceEntry) -> Frame:

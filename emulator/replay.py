@@ -5,8 +5,10 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from websockets.exceptions import ProtocolError
+
 from emulator.endpoint import Endpoint
-from emulator.recording import Recording
+from emulator.recording import Recording, RecordingError
 from emulator.sidecar import Closed, Lost, Sidecar
 from emulator.switches import Switches
 from emulator.wire.frames import Frame, Opcode
@@ -36,51 +38,98 @@ async def replay(
 ) -> Comparison:
     """Send the recorded frames to ``endpoint`` and compare its answers.
 
-    ``paced`` keeps the recorded times between the frames. The answers are over when the container closes, when as
-    many text messages have come as were recorded and then nothing for half a second, or after ``patience`` seconds
-    of silence.
+    ``paced`` keeps the recorded times between the frames. The answers are over when the container closes; once all
+    is sent, when as many text messages have come as were recorded and then nothing for half a second, or after
+    ``patience`` seconds of silence; and when the container takes no frame for ``patience`` seconds.
 
     Raises:
+        RecordingError: it does not hold what the frames carried, or no WebSocket can carry them in this order.
         UpgradeRefusedError: the container does not accept the WebSocket.
     """
-    sidecar = await Sidecar.connect(endpoint.host, endpoint.port, recording.target, recording.request_id, Switches())
+    outgoing = recording.frames("out")
     recorded = [frame for _, frame in recording.frames("in")]
-    expected = sum(frame.opcode is Opcode.TEXT for frame in recorded)
-    receiving = asyncio.create_task(_receive(sidecar, expected, patience))
+    sidecar = await Sidecar.connect(endpoint.host, endpoint.port, recording.target, recording.request_id, Switches())
+    answers = _Answers()
+    receiving = asyncio.create_task(answers.receive(sidecar))
+    sending = asyncio.create_task(_send(sidecar, outgoing, paced, patience))
+    close = False
     try:
-        loop = asyncio.get_running_loop()
-        began, first = loop.time(), next((at for at, _ in recording.frames("out")), 0.0)
-        for at, frame in recording.frames("out"):
-            if paced:
-                await asyncio.sleep(max(at - first - (loop.time() - began), 0.0))
-            await sidecar.send(frame)
-        received, end = await receiving
+        # a container that has ended the session gets no more
+        await asyncio.wait([receiving, sending], return_when=asyncio.FIRST_COMPLETED)
+        if receiving.done():
+            receiving.result()
+        stuck = sending.result() if sending.done() else None
+        if stuck is None:
+            await answers.complete(sum(frame.opcode is Opcode.TEXT for frame in recorded), patience)
+            close = True
     finally:
-        receiving.cancel()
-        sidecar.start_close(1000)
+        for task in (receiving, sending):
+            task.cancel()
+        await asyncio.wait([receiving, sending])
+        # only a container that reads can answer a Close
+        if close:
+            sidecar.start_close(1000)
+        else:
+            sidecar.abort()
         await sidecar.wait_closed()
-    return _compare(_summary(recorded, _recorded_end(recording)), _summary(received, end))
+    end = answers.end or stuck or "open"
+    return _compare(_summary(recorded, _recorded_end(recording)), _summary(answers.frames, end))
 
 
-async def _receive(sidecar: Sidecar, expected: int, patience: float) -> tuple[list[Frame], str]:
-    frames: list[Frame] = []
-    texts = 0
-    while True:
+async def _send(sidecar: Sidecar, frames: list[tuple[float, Frame]], paced: bool, patience: float) -> str | None:
+    """Send the frames; returns what became of it where the container does not take them all."""
+    loop = asyncio.get_running_loop()
+    began, first = loop.time(), frames[0][0] if frames else 0.0
+    for number, (at, frame) in enumerate(frames, 1):
+        if paced:
+            await asyncio.sleep(max(at - first - (loop.time() - began), 0.0))
         try:
-            async with asyncio.timeout(0.5 if texts >= expected else patience):
-                event = await sidecar.receive()
+            async with asyncio.timeout(patience):
+                await sidecar.send(frame)
         except TimeoutError:
-            return frames, "open"
-        match event:
-            case Frame():
-                frames.append(event)
-                texts += event.opcode is Opcode.TEXT
-            case Closed(code=code):
-                return frames, f"closed with {code}"
-            case Lost():
-                return frames, "dropped without a Close frame"
-            case _:
-                pass
+            return (
+                f"open, but the container did not read: frame {number} of {len(frames)} could not be sent within "
+                f"{patience:g} s"
+            )
+        except ProtocolError as error:
+            raise RecordingError(f"frame {number} of {len(frames)} to the container cannot be sent: {error}") from error
+    return None
+
+
+class _Answers:
+    """What the container has answered so far."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.end: str | None = None
+        """How the container ended the session, None while it has not."""
+        self._texts = 0
+        self._news = asyncio.Event()
+
+    async def receive(self, sidecar: Sidecar) -> None:
+        """Take what comes until the container ends the session."""
+        while self.end is None:
+            match await sidecar.receive():
+                case Frame() as frame:
+                    self.frames.append(frame)
+                    self._texts += frame.opcode is Opcode.TEXT
+                case Closed(code=code):
+                    self.end = f"closed with {code}"
+                case Lost():
+                    self.end = "dropped without a Close frame"
+                case _:
+                    continue
+            self._news.set()
+
+    async def complete(self, expected: int, patience: float) -> None:
+        """Wait until nothing more is to be expected, now that all is sent."""
+        while self.end is None:
+            self._news.clear()
+            try:
+                async with asyncio.timeout(0.5 if self._texts >= expected else patience):
+                    await self._news.wait()
+            except TimeoutError:
+                return
 
 
 def _recorded_end(recording: Recording) -> str:
@@ -119,11 +168,12 @@ def _summary(frames: Iterable[Frame], end: str) -> list[str]:
 def _normalised(data: bytes) -> str:
     try:
         body = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return repr(data.decode("utf-8", "replace"))
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name not in _VOLATILE}
-    return json.dumps(body, sort_keys=True, ensure_ascii=False)
+    # half of a surrogate pair, which JSON can hold, cannot be printed
+    return json.dumps(body, sort_keys=True, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 def _compare(recorded: list[str], replayed: list[str]) -> Comparison:
