@@ -77,8 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--target",
         help="the container: MODULE:APP or FILE.py:APP (an ASGI app, served here), image:NAME[:TAG] (run here), "
-        "http://HOST:PORT or ws://HOST:PORT (runs already), or kokoro (the one of this repository); without it, "
-        "endpoints come from the control plane only (create_endpoint of boto3)",
+        "'command:WORDS {port}' (a program, started here), http://HOST:PORT or ws://HOST:PORT (runs already), or "
+        "kokoro (the one of this repository); without it, endpoints come from the control plane only (create_endpoint "
+        "of boto3)",
     )
     up.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="serves MODULE:APP (default: %(default)s)")
     up.add_argument(

@@ -129,6 +129,14 @@ def test_the_help_tells_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{name}: " in printed
 
 
+def test_the_help_tells_every_form_of_a_target(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["up", "--help"])
+    about = " ".join(capsys.readouterr().out.split()).partition("--target TARGET the container: ")[2]
+    for form in ("MODULE:APP", "FILE.py:APP", "image:NAME", "command:WORDS {port}", "http://HOST:PORT", "kokoro"):
+        assert form in about.partition("without it")[0]
+
+
 def test_an_app_that_cannot_be_imported_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["up", "--target", "no_such_module:app", "--port", "0", "--state-dir", str(tmp_path)]) == 2
     error = capsys.readouterr().err
