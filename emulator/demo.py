@@ -41,7 +41,10 @@ class DemoError(Exception):
 
 @dataclass
 class Answer:
-    """What became of the events of one answer: its timeline, its text, its audio (``format``, mono, ``rate`` Hz)."""
+    """What became of the events of one answer: its timeline, its text, its audio (``format``, mono, ``rate`` Hz).
+
+    Times are those of the agent, in the member ``t_ms`` of its events; another agent may have none.
+    """
 
     lines: list[str] = field(default_factory=list)
     text: str = ""
@@ -52,15 +55,16 @@ class Answer:
     """Of speech, where the agent says it."""
     first_audio_ms: float | None = None
     over: bool = False
+    _heard: bool = False
     _chunks: int = 0
 
     def take(self, event: dict[str, Any]) -> None:
         """Take the next event.
 
         Raises:
-            DemoError: it says that the agent failed.
+            DemoError: it says that the agent failed, or holds no audio where it should.
         """
-        kind, at = str(event.get("type", "error")), event.get("t_ms")
+        kind, at = str(event.get("type", "error")), _number(event.get("t_ms"))
         if kind != "audio_chunk":
             self._tell_chunks()
         if kind == "error":
@@ -68,29 +72,55 @@ class Answer:
         if kind == "text":
             if not self.text:
                 self._tell(at, "text", "the first of it")
-            self.text += event.get("text", "")
+            self.text += str(event.get("text") or "")
         elif kind == "audio_chunk":
-            if self.first_audio_ms is None:
+            self.audio += _audio(event)
+            if self._heard:
+                self._chunks += 1
+            else:
+                self._heard = True
                 self.first_audio_ms = at
                 self._tell(at, "audio_chunk", "the first")
-            else:
-                self._chunks += 1
-            self.audio += base64.b64decode(event["data"])
         else:
-            self.rate = event.get("sample_rate", self.rate)
-            self.format = event.get("format", self.format)
-            self.seconds = event.get("duration_s", self.seconds)  # the last one is that of `done`
+            self.rate = _rate(event.get("sample_rate", self.rate))
+            self.format = str(event.get("format", self.format))
+            seconds = _number(event.get("duration_s"))
+            self.seconds = self.seconds if seconds is None else seconds  # the last one is that of `done`
             shown = ("mode", "text", "sentence", "duration_s", "stop_reason", "sentences", "total_chunks")
             self._tell(at, kind, "  ".join(f"{name}={event[name]!r}" for name in shown if name in event))
         self.over = self.over or kind == "done"
 
-    def _tell(self, at: object, kind: str, more: str) -> None:
-        self.lines.append(f"{at:>9} ms  {kind:<12} {more}".rstrip())
+    def _tell(self, at: float | None, kind: str, more: str) -> None:
+        time = f"{'?' if at is None else at:>9} ms"
+        self.lines.append(f"{time}  {kind:<12} {more}".rstrip())
 
     def _tell_chunks(self) -> None:
         if self._chunks:
             self.lines.append(f"{'…':>9}     audio_chunk  {self._chunks} more")
             self._chunks = 0
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) else None
+
+
+def _rate(value: object) -> int:
+    if type(value) is not int or value <= 0:
+        raise DemoError(f"an event of the agent has sample_rate {value!r:.100}, expected is a whole number of Hz")
+    return value
+
+
+def _audio(event: dict[str, Any]) -> bytes:
+    data = event.get("data", event.get("audio"))
+    if not isinstance(data, str):
+        raise DemoError(
+            f"an audio_chunk of the agent has no audio, its members are {', '.join(event)}; expected is base64 in "
+            "'data' or in 'audio'"
+        )
+    try:
+        return base64.b64decode(data)
+    except ValueError as error:
+        raise DemoError(f"the audio in an audio_chunk of the agent is no base64 ({error}): {data!r:.100}") from None
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -129,9 +159,13 @@ def _demo(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 130
     if len(answers) > 1:
-        bidi, batch = (answers[mode].first_audio_ms or 0.0 for mode in _MODES)
-        print(f"\nFirst audio after agent_start: bidi {bidi:.0f} ms, batch {batch:.0f} ms.")
+        shown = ", ".join(f"{mode} {_milliseconds(answers[mode].first_audio_ms)}" for mode in _MODES)
+        print(f"\nFirst audio after agent_start: {shown}.")
     return 0
+
+
+def _milliseconds(value: float | None) -> str:
+    return "unknown (its event has no t_ms)" if value is None else f"{value:.0f} ms"
 
 
 async def _answers(options: argparse.Namespace, container: str, script: Script | None) -> dict[str, Answer]:

@@ -73,6 +73,33 @@ def test_what_does_not_come_up_is_one_clear_error(
     assert error in capfd.readouterr().err
 
 
+def test_another_agent_s_events_without_times_are_told_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["demo", "Why?", "--mode", "both", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path)]
+    more = ("--target", "emulator.bench.speech:app", "--agent", "emulator.tests.plain_agent:app")
+    assert main([*arguments, *more]) == 0
+    printed = capsys.readouterr().out
+    assert "        ? ms  audio_chunk  the first\n        …     audio_chunk  1 more\n" in printed
+    assert "0.0 s of speech: Hello." in printed
+    assert "First audio after agent_start: bidi unknown (its event has no t_ms), batch unknown" in printed
+
+
+@pytest.mark.parametrize(
+    ("event", "error"),
+    [
+        (
+            {"type": "audio_chunk", "sound": "AAAA"},
+            "has no audio, its members are type, sound; expected is base64 in 'data'",
+        ),
+        ({"type": "audio_chunk", "data": [1]}, "expected is base64"),
+        ({"type": "audio_chunk", "data": "A"}, "is no base64"),
+        ({"type": "agent_start", "sample_rate": "24 kHz"}, "sample_rate '24 kHz', expected is a whole number of Hz"),
+    ],
+)
+def test_an_event_that_cannot_be_played_says_what_is_expected(event: dict[str, object], error: str) -> None:
+    with pytest.raises(DemoError, match=error):
+        Answer().take(event)
+
+
 def test_chunks_are_counted_between_other_events() -> None:
     answer = Answer()
     for event in (
