@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import io
 import logging
 import re
 import signal
@@ -62,6 +63,8 @@ asyncio.run(main())
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a wire log can hold what no terminal shows
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
     status: int = options.run(options)
     return status

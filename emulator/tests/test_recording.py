@@ -161,6 +161,14 @@ def test_a_file_with_line_breaks_of_unicode_inside_its_json_is_read(tmp_path: Pa
     assert [entry.text for entry in Recording.load(path).entries] == [entry["text"]]
 
 
+def test_show_prints_also_what_a_terminal_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"at": 0, "hop": "container", "direction": "in", "kind": "meter", "text": "\ud83d: 1"}
+    path = tmp_path / "x.ndjson"
+    path.write_text(f"{HEAD}\n{json.dumps(entry)}\n")
+    assert main(["show", str(path)]) == 0
+    assert "meter     \\ud83d: 1" in capsys.readouterr().out
+
+
 async def test_show_prints_the_wire_log(
     tmp_path: Path, state_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
