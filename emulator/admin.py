@@ -162,7 +162,7 @@ class Admin:
 
     async def _process(self, name: str, wanted: Mapping[str, Any]) -> dict[str, object]:
         fault = wanted.get("fault")
-        if fault not in PROCESS_FAULTS:
+        if not isinstance(fault, str) or fault not in PROCESS_FAULTS:
             raise _AdminError(400, f"fault {fault!r}: expected is one of {', '.join(PROCESS_FAULTS)}")
         try:
             variant = self._registry.variant(name, wanted.get("variant"))
@@ -274,7 +274,7 @@ def _check_size(size: int) -> None:
 def _members(body: bytes, *known: str) -> dict[str, Any]:
     try:
         given = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _AdminError(400, f"The body is no JSON: {error}") from None
     if not isinstance(given, dict):
         raise _AdminError(400, "The body is no JSON object.")

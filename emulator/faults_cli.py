@@ -30,11 +30,21 @@ class AdminClient:
     """Asks the admin API of the emulator at ``url``; ``state`` is the state directory that its authority is in."""
 
     def __init__(self, url: str, state: Path | None = None) -> None:
-        if urlsplit(url).scheme not in ("http", "https"):
+        try:
+            scheme = urlsplit(url).scheme
+        except ValueError:
+            scheme = ""
+        if scheme not in ("http", "https") or not url.isascii():
             raise AdminClientError(f"{url!r} is no URL of an emulator; expected is https://127.0.0.1:8443 or the like")
         self._url = url.rstrip("/")
         authority = (state or default_state_directory()) / "ca" / "ca.pem"
-        context = ssl.create_default_context(cafile=str(authority) if authority.exists() else None)
+        try:
+            context = ssl.create_default_context(cafile=str(authority) if authority.exists() else None)
+        except OSError as error:  # ssl.SSLError is one
+            raise AdminClientError(
+                f"the local CA {authority} cannot be read: {error}. Name the emulator's state directory with "
+                f"--state-dir; if it is that one, delete {authority.parent}, and 'emulator up' makes a new CA"
+            ) from None
         # no proxy of the environment: the emulator is here
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
@@ -130,11 +140,17 @@ def _faults_of(endpoint: str | None) -> str:
 
 
 def _shown(answer: bytes) -> str:
-    return json.dumps(json.loads(answer), indent=2)
+    try:
+        return json.dumps(json.loads(answer), indent=2)
+    except (ValueError, RecursionError):
+        raise AdminClientError(
+            f"what answers is no emulator: expected is JSON, it says {answer[:100].decode('utf-8', 'replace')!r}; name "
+            "the emulator with --url"
+        ) from None
 
 
 def _reason(body: bytes, status: int) -> str:
     try:
         return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return f"the emulator answered HTTP {status}: {body[:200].decode('utf-8', 'replace')!r}"

@@ -121,6 +121,8 @@ async def test_a_session_can_be_cut_now(state_directory: Path) -> None:
         ("GET", "nothing", None, 404, "PUT    faults"),
         ("POST", "endpoints/ep/process", {"fault": "kill"}, 409, "was not started by this emulator"),
         ("POST", "endpoints/ep/process", {"fault": "rm -rf"}, 400, "expected is one of kill, freeze"),
+        ("POST", "endpoints/ep/process", {"fault": ["kill"]}, 400, "fault ['kill']: expected is one of kill, freeze"),
+        ("POST", "endpoints/ep/process", {"fault": "kill", "variant": [1]}, 404, "has no variant [1]"),
         ("POST", "endpoints/no/process", {"fault": "kill"}, 404, "No endpoint no is served"),
         ("POST", "endpoints/ep/process", {"fault": "kill", "variant": "b"}, 404, "has no variant b"),
         ("GET", "..%2f..%2fetc%2fpasswd", None, 404, "is nothing"),
@@ -144,10 +146,11 @@ async def test_a_body_that_no_script_of_ours_sends_is_refused(state_directory: P
         assert form.status_code == 415
         huge = await on.http.put("/_emulator/faults", content=b" " * 100_000)
         assert huge.status_code == 413
-        broken = await on.http.put(
-            "/_emulator/faults", content=b"{", headers={"content-type": "application/json; charset=utf-8"}
-        )
-        assert (broken.status_code, "no JSON" in broken.json()["error"]) == (400, True)
+        for content in (b"{", b"\xff\xfe", b"[" * 60_000):
+            broken = await on.http.put(
+                "/_emulator/faults", content=content, headers={"content-type": "application/json; charset=utf-8"}
+            )
+            assert (broken.status_code, "no JSON" in broken.json()["error"]) == (400, True)
         await works(on.client)
 
 
@@ -293,6 +296,36 @@ def test_the_command_line_sets_lists_and_clears(state_directory: Path, capsys: p
         assert (status, "No session ../../x is open" in err) == (2, True)
     status, _, err = run("list")
     assert (status, "no emulator answers at" in err) == (2, True)
+
+
+@pytest.mark.parametrize("url", ["https://[bad", "ftp://127.0.0.1", "https://ü:8443", ""])
+def test_a_url_that_is_none_says_what_is_expected(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["faults", "list", "--url", url, "--state-dir", str(tmp_path)]) == 2
+    assert f"{url!r} is no URL of an emulator; expected is https://127.0.0.1:8443" in capsys.readouterr().err
+
+
+def test_a_damaged_authority_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    authority = tmp_path / "ca" / "ca.pem"
+    authority.parent.mkdir()
+    authority.write_text("damaged")
+    assert main(["faults", "list", "--state-dir", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"the local CA {authority} cannot be read" in error
+    assert "--state-dir" in error
+
+
+async def test_another_server_is_not_taken_for_an_emulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<html>")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        arguments = ["faults", "list", "--url", url, "--state-dir", str(tmp_path)]
+        assert await asyncio.to_thread(main, arguments) == 2
+    assert "what answers is no emulator: expected is JSON, it says '<html>'" in capsys.readouterr().err
 
 
 async def test_python_can_do_the_same(state_directory: Path) -> None:
