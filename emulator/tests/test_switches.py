@@ -1,12 +1,15 @@
 """Every value of every switch does what its help says."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from websockets.asyncio.server import ServerConnection
 
 from emulator import Switches, facts
 from emulator.switches import switches
 from emulator.tests.client import END_OF_INPUT, event
+from emulator.tests.stage import UNSIGNED, exception, stage
 from emulator.wire.eventstream import Decoder
 from emulator.wire.exceptions import MessageTooLargeError
 from emulator.wire.frames import Frame, Opcode
@@ -163,8 +166,20 @@ def test_text_error_frame_convert() -> None:
     frame = Frame(Opcode.TEXT, b'{"ModelStreamError": {"ErrorCode": "E1", "Message": "no voice"}}')
     actions = session(text_error_frame="convert").container_frame(frame)
     assert actions == [CloseContainer(1000), Fail("ModelStreamError", "no voice", "E1"), EndOutput()]
-    other = Frame(Opcode.TEXT, b'{"ModelStreamError": "text"}')
-    assert kinds(session(text_error_frame="convert").container_frame(other)) == ["SendPart"]
+    for other in (b'{"ModelStreamError": "text"}', b'{"ModelStreamError":' * 50_000):
+        assert kinds(session(text_error_frame="convert").container_frame(Frame(Opcode.TEXT, other))) == ["SendPart"]
+
+
+async def test_a_converted_error_has_the_members_that_the_sdks_read_as_text(state_directory: Path) -> None:
+    async def fails(connection: ServerConnection) -> None:
+        await connection.recv()
+        await connection.send('{"ModelStreamError": {"Message": "no voice", "ErrorCode": 17}}')
+
+    async with stage(state_directory, fails, replace(UNSIGNED, text_error_frame="convert")) as on:
+        stream = await on.open()
+        await on.client.send(stream, event(b"x"))
+        message = await on.client.next(stream)
+    assert exception(message) == ("ModelStreamError", {"Message": "no voice", "ErrorCode": "17"})
 
 
 def test_ping_miss_end_clean() -> None:

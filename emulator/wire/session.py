@@ -315,6 +315,7 @@ def _text_error(data: bytes) -> tuple[str, str | None] | None:
     try:
         body = json.loads(data)
         error = body["ModelStreamError"]
-        return str(error.get("Message", "")), error.get("ErrorCode")
-    except (ValueError, TypeError, KeyError, AttributeError):
+        code = error.get("ErrorCode")
+        return str(error.get("Message", "")), None if code is None else str(code)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
