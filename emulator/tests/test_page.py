@@ -14,6 +14,7 @@ from emulator import Emulator
 from emulator.page.service import Page
 
 CHECKS = Path(__file__).with_name("page_checks.mjs")
+RUN_CHECKS = Path(__file__).with_name("page_run_checks.mjs")
 STATIC = Path(__file__).parents[1] / "page" / "static"
 
 
@@ -32,6 +33,13 @@ def test_the_scripts_read_blocks_that_end_anywhere() -> None:
     done = subprocess.run([node(), str(CHECKS), str(STATIC)], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ok ") == 7
+
+
+def test_a_question_ends_in_what_became_of_it() -> None:
+    command = [node(), str(RUN_CHECKS), str(STATIC)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("ok ") == 3
 
 
 def test_every_script_is_valid(tmp_path: Path) -> None:

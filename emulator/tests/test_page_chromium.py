@@ -138,6 +138,58 @@ async def test_a_question_can_be_stopped(tmp_path: Path) -> None:
         assert (await column(tab, "bidi"))["error"] == "stopped"
 
 
+STILL = (
+    "globalThis.resume = AudioContext.prototype.resume; AudioContext.prototype.resume = AudioContext.prototype.suspend"
+)
+LOUD = "AudioContext.prototype.resume = globalThis.resume"
+
+
+async def ask_without_an_end(tab: Tab) -> None:
+    """Ask, and wait until all of the answer is there; its audio stands still."""
+    # over a WebSocket nothing comes after `done` that could still be stopped
+    await tab.run(f"document.querySelector('[name=transport]').value = 'ws'; {STILL}")
+    await press(tab, "bidi")
+    await tab.until("document.querySelector('#bidi li:last-child')?.textContent.includes(' done')")
+
+
+async def test_what_is_stopped_while_its_audio_plays_is_stopped_not_complete(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        await ask_without_an_end(tab)
+        await tab.run("document.querySelector('#stop').click()")
+        await tab.until("document.querySelector('#bidi.complete, #bidi.failed')")
+        assert await tab.run("document.querySelector('#bidi').className") == "failed"
+        assert (await column(tab, "bidi"))["error"] == "stopped"
+        assert await tab.run("document.querySelector('form').className") == ""
+
+
+async def test_a_question_while_audio_plays_has_the_column_to_itself(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        await ask_without_an_end(tab)
+        await tab.run(LOUD)
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi .text').textContent !== ''")
+        assert await tab.run("document.querySelector('#bidi').className") == ""
+        await tab.until("document.querySelector('#bidi.complete, #bidi.failed')")
+        shown = await column(tab, "bidi")
+        assert (shown["error"], shown["text"]) == ("", TEXT)
+        await tab.until("document.querySelector('form').className === ''")
+
+
+@pytest.mark.parametrize("method", ["AudioContext.prototype.resume", "AudioWorklet.prototype.addModule"])
+async def test_what_has_no_sound_says_so_and_the_next_question_tries_again(method: str, tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        await tab.run(f"globalThis.real = {method}; {method} = () => Promise.reject(new Error('no audio device'))")
+        await press(tab, "both")
+        await tab.until("document.querySelectorAll('.failed').length === 2")
+        for mode in ("bidi", "batch"):
+            assert (await column(tab, mode))["error"] == "no audio device"
+        await tab.until("document.querySelector('form').className === ''")
+        await tab.run(f"{method} = globalThis.real")
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi.complete')")
+        assert (await column(tab, "bidi"))["error"] == ""
+
+
 DECODE = """(async (size) => {
     const { Mp3Decoder } = await import("./mp3.js");
     const bytes = Uint8Array.from(atob("DATA"), (char) => char.charCodeAt(0));

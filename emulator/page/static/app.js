@@ -7,7 +7,8 @@ import { Player } from "./player.js";
 const form = document.querySelector("form");
 const player = new Player();
 const configuration = await (await fetch("config.json")).json();
-let running = null;
+let running = null; // the AbortController of the newest question
+const latest = {}; // the signal of the newest question by mode
 
 if (!configuration.agents.length) {
   document.querySelector("#notice").textContent =
@@ -23,30 +24,36 @@ function milliseconds(value) {
   return `${Math.round(value)} ms`;
 }
 
-/** Asks in one mode; resolves when its audio was played. */
+/** Asks in one mode; resolves when its audio was played, or when it failed and the column says so. */
 async function run(mode, prompt, format, call, signal) {
   const column = document.querySelector(`#${mode}`);
   const log = column.querySelector("ol");
   let decoder = null;
   const times = {};
+  latest[mode] = signal;
   column.classList.remove("failed", "complete");
   log.replaceChildren();
   for (const name of ["first", "heard", "written", "received", "text", "error"]) show(mode, name, "");
   let gaps = 0;
   let begun = performance.now();
-  await player.open();
-  player.started = () => {
-    times.heard ??= performance.now() - begun;
-    show(mode, "heard", milliseconds(times.heard));
-  };
-  player.gap = () => {
-    gaps += 1;
-  };
-  const played = new Promise((resolve) => {
-    player.ended = resolve;
-    signal.addEventListener("abort", resolve);
-  });
   try {
+    await player.open();
+    signal.throwIfAborted();
+    player.started = () => {
+      if (signal.aborted) return;
+      times.heard ??= performance.now() - begun;
+      show(mode, "heard", milliseconds(times.heard));
+    };
+    player.gap = () => {
+      gaps += 1;
+    };
+    const played = new Promise((resolve) => {
+      player.ended = resolve;
+      signal.addEventListener("abort", resolve);
+    });
+    const play = (samples) => {
+      if (!signal.aborted) player.play(samples);
+    };
     const [agent] = configuration.agents;
     let text = "";
     let chunks = 0;
@@ -54,8 +61,9 @@ async function run(mode, prompt, format, call, signal) {
       if (event.type === "agent_start") begun = event.arrived;
       // an agent that says nothing of its format speaks PCM
       if (event.format || event.type === "audio_chunk") {
-        decoder ??= await openDecoder(event.format ?? "pcm16", 24000, (samples) => player.play(samples));
+        decoder ??= await openDecoder(event.format ?? "pcm16", 24000, play);
       }
+      signal.throwIfAborted();
       const at = event.arrived - begun;
       show(mode, "received", `${Math.round(event.received / 1000)} kB`);
       const delta = event.type === "text" || event.type === "text_delta";
@@ -81,13 +89,17 @@ async function run(mode, prompt, format, call, signal) {
       }
     }
     await decoder?.end();
+    signal.throwIfAborted();
     player.end();
     if (chunks) await played;
+    signal.throwIfAborted();
     column.dataset.gaps = String(gaps);
     column.classList.add("complete");
   } catch (error) {
     decoder?.close();
-    player.clear();
+    // what a newer question uses is no longer this one's: the player, and perhaps the column
+    if (running.signal === signal) player.clear();
+    if (latest[mode] !== signal) return;
     column.classList.add("failed");
     show(mode, "error", signal.aborted ? "stopped" : String(error.message ?? error));
   }
@@ -103,11 +115,14 @@ form.addEventListener("submit", async (event) => {
   const format = form.elements.format.value;
   const call = form.elements.transport.value === "ws" ? talk : ask;
   form.classList.add("running");
-  // one after the other: at once they would take each other's time, and speak at once
-  for (const each of mode === "both" ? ["bidi", "batch"] : [mode]) {
-    if (!signal.aborted) await run(each, prompt, format, call, signal);
+  try {
+    // one after the other: at once they would take each other's time, and speak at once
+    for (const each of mode === "both" ? ["bidi", "batch"] : [mode]) {
+      if (!signal.aborted) await run(each, prompt, format, call, signal);
+    }
+  } finally {
+    if (running.signal === signal) form.classList.remove("running");
   }
-  if (!signal.aborted) form.classList.remove("running");
 });
 
 document.querySelector("#stop").addEventListener("click", () => {

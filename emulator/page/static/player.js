@@ -7,25 +7,37 @@ export class Player {
   ended = () => {};
   #context = null;
   #node = null;
+  #opening = null;
 
   /**
    * Opens the output; a browser allows that only after a click.
    * @param {number} rate samples per second
+   * @throws {Error} there is no output; the next call tries again
    */
   async open(rate = 24000) {
-    if (this.#context === null) {
-      this.#context = new AudioContext({ sampleRate: rate });
-      await this.#context.audioWorklet.addModule(new URL("./worklet.js", import.meta.url));
-      this.#node = new AudioWorkletNode(this.#context, "player", { numberOfInputs: 0, outputChannelCount: [1] });
-      this.#node.port.onmessage = ({ data }) => {
-        if ("started" in data) this.started();
-        if ("gap" in data) this.gap();
-        if ("ended" in data) this.ended();
-      };
-      this.#node.connect(this.#context.destination);
+    // a second question may come while the first still waits for the output
+    this.#opening ??= this.#build(rate);
+    try {
+      await this.#opening;
+    } catch (error) {
+      this.#opening = null;
+      throw error;
     }
     await this.#context.resume();
     this.#node.port.postMessage({ clear: true });
+  }
+
+  async #build(rate) {
+    const context = new AudioContext({ sampleRate: rate });
+    await context.audioWorklet.addModule(new URL("./worklet.js", import.meta.url));
+    this.#node = new AudioWorkletNode(context, "player", { numberOfInputs: 0, outputChannelCount: [1] });
+    this.#node.port.onmessage = ({ data }) => {
+      if ("started" in data) this.started();
+      if ("gap" in data) this.gap();
+      if ("ended" in data) this.ended();
+    };
+    this.#node.connect(context.destination);
+    this.#context = context;
   }
 
   /** @param {Float32Array} samples */
