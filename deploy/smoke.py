@@ -65,6 +65,8 @@ async def _converse(cloud: Cloud, endpoint: str) -> Spoken:
         )
         from smithy_core.exceptions import SmithyError  # noqa: PLC0415  # slow
         from smithy_http.aio.crt import AWSCRTHTTPClient  # noqa: PLC0415  # slow
+
+        from container.agent.connection import service_url  # noqa: PLC0415  # needs the SDK
     except ImportError as error:
         raise DeployError(
             f"The AWS SDK for bidirectional streams is missing ({error.name}): pip install 'sagemaker-bidi[agent]'."
@@ -77,6 +79,8 @@ async def _converse(cloud: Cloud, endpoint: str) -> Spoken:
         aws_session_token=keys.token,
         transport=AWSCRTHTTPClient(),
     )
+    if config.endpoint_uri is None:
+        config.endpoint_uri = service_url(cloud.region)
     client = AsyncSageMakerRuntimeHTTP2Client(config=config)
     begun = time.monotonic()
     try:

@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from deploy import endpoints, outputs, smoke, weights
+from deploy.cloud import Cloud
 from deploy.endpoints import Running
 from deploy.errors import DeployError
 from deploy.prices import Prices, dollars
@@ -124,3 +127,19 @@ async def test_what_a_session_must_give() -> None:
 async def test_what_is_no_answer(events: list[tuple[str, bytes]], told: str) -> None:
     with pytest.raises(DeployError, match=told):
         await smoke._listen(_Output(*events), 0.0)  # noqa: SLF001
+
+
+def test_the_session_goes_to_the_port_of_streaming(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+
+    async def send(_: AWSCRTHTTPClient, request: Any, **__: Any) -> None:
+        called.append(f"{request.destination.host}:{request.destination.port}")
+        raise OSError("no network here")
+
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(AWSCRTHTTPClient, "send", send)
+    keys = boto3.Session("AKIDEXAMPLE", "secret", region_name="us-west-2")
+    with pytest.raises(DeployError, match=r"session with tts failed: .*no network here"):
+        smoke.speak(Cloud(keys, "1", "us-west-2", rehearsal=False), "tts")
+    assert set(called) == {"runtime.sagemaker.us-west-2.amazonaws.com:8443"}
