@@ -18,6 +18,7 @@ from emulator.wire.keepalive import Keepalive, Tick
 from emulator.wire.limits import Limits
 from emulator.wire.parts import encode_exception, encode_part
 from emulator.wire.session import (
+    INTERNAL_STREAM_FAILURE,
     Action,
     CloseContainer,
     Disconnect,
@@ -137,8 +138,13 @@ class Relay:
 
     async def _crashed(self, error: BaseException) -> None:
         _log.error("session %s failed inside the emulator", self._trace.request_id, exc_info=error)
-        await self.stop(f"The emulator failed: {error!r}. This is a fault of the emulator; please report it.")
-        self._over.set()
+        why = f"The emulator failed: {error!r}. This is a fault of the emulator; please report it."
+        try:
+            await self.stop(why)
+            if not self._over.is_set():  # it failed while it ended the session: its client must not wait for ever
+                await self._perform([Fail(INTERNAL_STREAM_FAILURE, why), EndOutput()])
+        finally:
+            self._over.set()
 
     async def _read_meter(self) -> None:
         assert self._meter is not None  # noqa: S101  # or this would not run
@@ -271,6 +277,8 @@ class Relay:
             if (message := self._limits.exceeded(loop.time())) is not None:
                 await self._perform(self._session.limit_exceeded(message))
                 return
+            if self._sidecar.unread:
+                self._keepalive.pong()  # the client does not read: the container may have answered long ago
             match self._keepalive.tick(loop.time()):
                 case Tick.PING:
                     number = str(next(self._ping_ids))

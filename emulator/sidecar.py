@@ -192,6 +192,11 @@ class Sidecar(asyncio.Protocol):
         return event
 
     @property
+    def unread(self) -> bool:
+        """Whether something of the container waits to be received; a Pong may wait behind it."""
+        return bool(self._events)
+
+    @property
     def writable(self) -> bool:
         """Whether the container reads fast enough."""
         return self._writable.is_set()

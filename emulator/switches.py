@@ -1,9 +1,12 @@
 """What can be switched. Each unknown of the facts table is one switch, with the table's value as its default."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from emulator import facts
+from emulator.wire.faults import CloseFault, FaultError
 
 __all__ = ["SignatureMode", "Switch", "Switches", "switches"]
 
@@ -12,6 +15,14 @@ SignatureMode = Literal["enforce", "log", "off"]
 
 def _switch(default: Any, fact: str, text: str) -> Any:
     return field(default=default, metadata={"fact": fact, "text": text})
+
+
+_LEAST = {"max_part_bytes": 1, "ping_misses": 1, "ping_interval": 0.001, "window": 1, "max_streams": 1}
+"""The others may be 0."""
+_MOST = {"window": 2**31 - 1, "max_streams": 10_000}
+"""By HTTP/2 (RFC 9113, section 6.9.1), and by what one process can serve."""
+_LONGEST = 1e9
+"""Seconds, about 30 years: the event loop takes no infinity."""
 
 
 def _default(fact: str, text: str) -> Any:
@@ -110,6 +121,10 @@ class Switches:
         "Nagle's algorithm on",
     )
 
+    def __post_init__(self) -> None:
+        for switch in switches():
+            _check(switch, getattr(self, switch.name))
+
     def strict(self) -> "Switches":
         """Return these switches with every documented limit and the guide's own words enforced."""
         return replace(
@@ -141,10 +156,30 @@ class Switch:
         return "--" + self.name.replace("_", "-")
 
 
-def switches() -> list[Switch]:
+def _check(switch: Switch, value: Any) -> None:
+    """Raise ValueError where a switch cannot be set to ``value``."""
+    if switch.choices:
+        if value not in switch.choices:
+            raise ValueError(
+                f"{switch.name} ({switch.option}) is {value!r}; expected is one of {', '.join(switch.choices)}"
+            )
+    elif switch.name == "close_code_out":
+        try:
+            CloseFault(value)
+        except FaultError as error:
+            raise ValueError(f"{switch.name} ({switch.option}): {error}") from None
+    elif isinstance(switch.default, int | float):
+        least, most = _LEAST.get(switch.name, 0), _MOST.get(switch.name, _LONGEST)
+        if not least <= value <= most:  # false for NaN, too
+            unit = " seconds" if isinstance(switch.default, float) else ""
+            raise ValueError(f"{switch.name} ({switch.option}) is {value}; expected is {least} to {most:.10g}{unit}")
+
+
+@cache  # they are looked at for every Switches that is made
+def switches() -> Sequence[Switch]:
     """Return all switches in the order of the class."""
     hints = get_type_hints(Switches)
-    return [
+    return tuple(
         Switch(
             each.name,
             each.default,
@@ -153,4 +188,4 @@ def switches() -> list[Switch]:
             each.metadata["text"],
         )
         for each in fields(Switches)
-    ]
+    )

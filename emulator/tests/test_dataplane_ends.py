@@ -11,6 +11,7 @@ from h2.settings import SettingCodes
 from websockets.asyncio.server import ServerConnection
 
 from emulator import Endpoint, Server, SessionTrace, TraceEntry
+from emulator.sidecar import Sidecar
 from emulator.tests.client import END_OF_INPUT, event
 from emulator.tests.containers import container
 from emulator.tests.stage import UNSIGNED, client_of, exception, serving, stage
@@ -44,6 +45,23 @@ async def test_a_dropped_connection_is_a_model_stream_error_never_a_clean_end(st
         trace = on.server.data_plane.traces[-1]
         assert trace.container_eof_without_close
         assert trace.container_close is None
+
+
+async def test_what_fails_inside_the_emulator_at_the_very_end_ends_the_stream_with_an_error(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bool:
+        raise RuntimeError("no more ideas")
+
+    async with stage(state_directory) as on:
+        stream = await on.open()
+        monkeypatch.setattr(Sidecar, "start_close", fails)
+        await on.client.send(stream, END_OF_INPUT, end=True)
+        async with asyncio.timeout(10):
+            kind, members = exception(await on.client.next(stream))
+            assert kind == "InternalStreamFailure"
+            assert "RuntimeError('no more ideas')" in members["Message"]
+            assert await on.client.next(stream) == "END_STREAM"
 
 
 async def test_a_container_that_breaks_the_protocol_is_named(state_directory: Path) -> None:

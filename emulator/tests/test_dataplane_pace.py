@@ -10,6 +10,7 @@ from emulator import Endpoint, Server
 from emulator.tests.client import END_OF_INPUT, event
 from emulator.tests.containers import container
 from emulator.tests.stage import UNSIGNED, client_of, exception, serving, stage, upgraded
+from emulator.wire.eventstream import Message
 
 
 async def test_a_reset_by_the_client_closes_the_container(state_directory: Path) -> None:
@@ -179,3 +180,32 @@ async def test_sessions_of_one_connection_share_its_window_fairly(state_director
             assert (await on.client.message(last)).payload == b"%d" % number
         counts = [on.client.received(stream) for stream in floods]
         assert min(counts) > max(counts) / 3
+
+
+async def test_a_client_that_does_not_read_is_no_fault_of_a_container_that_answers_its_pings(
+    state_directory: Path,
+) -> None:
+    pings = asyncio.Queue[str]()
+
+    async def flood(connection: ServerConnection) -> None:
+        for _ in range(40):
+            await connection.send(bytes(60_000))
+        await connection.close(1000)
+
+    async with container(flood) as target:
+        server = Server(
+            {"ep": Endpoint(target.url)},
+            switches=replace(UNSIGNED, ping_interval=0.02, ping_misses=3),
+            state_directory=state_directory,
+            listener=lambda _, entry: pings.put_nowait(entry.text) if entry.kind == "ping" else None,
+        )
+        async with server, client_of(server, auto_credit=False) as client:
+            stream = await client.open()
+            async with asyncio.timeout(10):
+                while await pings.get() != "9":  # three times as many as may be missed
+                    pass
+            await client.credit()
+            got = [await client.next(stream)]
+            while got[-1] != "END_STREAM":
+                got.append(await client.next(stream))
+        assert sum(len(part.payload) for part in got[:-1] if isinstance(part, Message)) == 40 * 60_000

@@ -36,6 +36,25 @@ def test_every_switch_has_a_fact_and_its_default_is_one_of_its_choices() -> None
             assert switch.default in switch.choices
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("window", 3_000_000_000, r"window \(--window\) is 3000000000; expected is 1 to 2147483647$"),
+        ("max_streams", 0, "expected is 1 to 10000$"),
+        ("ping_interval", 0.0, r"expected is 0.001 to 1000000000 seconds$"),
+        ("max_duration", float("nan"), "is nan; expected is 0 to"),
+        ("model_timeout", float("inf"), "is inf; expected is 0 to"),
+        ("idle_timeout", -1.0, "is -1.0; expected is 0 to"),
+        ("close_code_out", 1006, "close code 1006 cannot stand in a Close frame"),
+        ("close_code_out", 99, "close code 99 cannot stand in a Close frame"),
+        ("client_end", "closed", "is 'closed'; expected is one of close, half-close"),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused(name: str, value: object, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        replace(DEFAULTS, **{name: value})  # type: ignore[arg-type]
+
+
 def test_every_unknown_of_the_facts_table_is_a_switch() -> None:
     switched = {switch.fact.id for switch in switches()}
     assert [fact_id for fact_id in facts.table() if fact_id.startswith("unk.") and fact_id not in switched] == []
