@@ -11,13 +11,17 @@ from botocore.exceptions import ClientError
 from live_tests.description import Description
 from live_tests.waiting import until
 
-__all__ = ["DeploymentError", "deployed"]
+__all__ = ["DeploymentError", "NotInTimeError", "deployed"]
 
 _EVERY_S = 15.0
 
 
 class DeploymentError(Exception):
     """Raised when the container cannot be deployed, or when something of it may be left behind."""
+
+
+class NotInTimeError(DeploymentError):
+    """Raised when the container is not in service within the limit; nothing of it is left behind."""
 
 
 @contextmanager
@@ -65,7 +69,7 @@ def deployed(
 
         found = until(settled, limit, every, clock, sleep)
         if found is None:
-            raise DeploymentError(f"{name} is not in service within {limit:.0f} s")
+            raise NotInTimeError(f"{name} is not in service within {limit:.0f} s")
         if found["EndpointStatus"] != "InService":
             raise DeploymentError(f"{name} is {found['EndpointStatus']}: {found.get('FailureReason', 'no reason')}")
         yield name

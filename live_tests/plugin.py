@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,7 +20,8 @@ from contract_tests.bench import Bench
 from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
 from contract_tests.profile import ProfileError
-from contract_tests.runner import LONGEST_CHECK_S, judge
+from contract_tests.runner import judge
+from contract_tests.verdict import Verdict
 from contract_tests.workers import is_worker
 from deploy import images
 from live_tests.agent import READ_TIMEOUT_S
@@ -32,7 +33,7 @@ from live_tests.parity.report import Findings, document, summary
 from live_tests.parity.watcher import Watcher
 from live_tests.settings import DEFAULT_BUDGET_MINUTES, NotConfiguredError, Settings, SettingsError, settings
 
-__all__ = ["Billing", "Labels"]
+__all__ = ["Billing", "Labels", "OutOfTime"]
 
 _settings = pytest.StashKey[Settings]()
 _agent_profile = pytest.StashKey[AgentProfile]()
@@ -44,6 +45,9 @@ _open = pytest.StashKey[ExitStack]()
 
 type Billing = Callable[[str], None]
 """Called with what will be done and what it costs, before it is done; skips the test where that was not agreed to."""
+
+type OutOfTime = Callable[[], NoReturn]
+"""Called where the budget of the run ends in the middle of a test: skips the test, and stops the run behind it."""
 
 type Labels = Callable[[Cloud, str], Mapping[str, str]]
 """Returns the labels of an image by its address; raises DeployError where they cannot be read."""
@@ -193,11 +197,21 @@ def live_budget(live_endpoint: Description, live_cloud: Cloud) -> Budget:
 
 
 @pytest.fixture
-def live(live_cloud: Cloud, live_budget: Budget, request: pytest.FixtureRequest) -> Cloud:
-    """The account of the run, for one test: when the time is over, the run stops here."""
-    if live_budget.spent:
+def live_out_of_time(live_budget: Budget, request: pytest.FixtureRequest) -> OutOfTime:
+    """What a test does when the time of the run is over, and with it the patience that a judgement needs."""
+
+    def stop() -> NoReturn:
         request.session.shouldstop = f"{live_budget} is used up; raise it with --budget-minutes"
         pytest.skip(f"{live_budget} is used up")
+
+    return stop
+
+
+@pytest.fixture
+def live(live_cloud: Cloud, live_budget: Budget, live_out_of_time: OutOfTime) -> Cloud:
+    """The account of the run, for one test: when the time is over, the run stops here."""
+    if live_budget.spent:
+        live_out_of_time()
     return live_cloud
 
 
@@ -248,14 +262,25 @@ def live_agent(live: Cloud) -> str:
 
 @pytest.fixture
 def live_judge(
-    live: Cloud, live_budget: Budget, live_bench: Bench, pytestconfig: pytest.Config
+    live: Cloud, live_budget: Budget, live_bench: Bench, live_out_of_time: OutOfTime, pytestconfig: pytest.Config
 ) -> Callable[[Check], None]:
-    """Return what runs one check on the endpoint and raises its verdict."""
+    """Return what runs one check on the endpoint and raises its verdict; none where the budget ends in mid-check."""
     del live
 
+    async def judged(check: Check) -> Verdict | None:
+        try:
+            async with asyncio.timeout(live_budget.left) as budget:
+                return await judge(check, live_bench)
+        except TimeoutError:
+            if not budget.expired():
+                raise
+            return None  # the run had no time for it, which says nothing of the container
+
     def run(check: Check) -> None:
-        longest = min(LONGEST_CHECK_S, live_budget.left)
-        pronounce(pytestconfig, asyncio.run(judge(check, live_bench, longest)))
+        verdict = asyncio.run(judged(check))
+        if verdict is None:
+            live_out_of_time()
+        pronounce(pytestconfig, verdict)
 
     return run
 

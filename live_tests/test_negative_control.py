@@ -14,13 +14,14 @@ from live_tests.budget import Budget
 from live_tests.cloud import Cloud
 from live_tests.deployed import Deployed
 from live_tests.description import Description
-from live_tests.negative_control import DeploymentError, deployed
+from live_tests.negative_control import DeploymentError, NotInTimeError, deployed
 from live_tests.parity.report import Findings
-from live_tests.plugin import Billing
+from live_tests.plugin import Billing, OutOfTime
 
 pytestmark = pytest.mark.live
 
 _MINUTES = 15
+_PATIENCE_S = 1800.0
 
 
 def test_a_container_that_reads_text_only_fails_here_too(
@@ -30,6 +31,7 @@ def test_a_container_that_reads_text_only_fails_here_too(
     live_budget: Budget,
     live_billing: Billing,
     live_findings: Findings,
+    live_out_of_time: OutOfTime,
 ) -> None:
     image = live.settings.negative_control
     if image is None:
@@ -39,11 +41,15 @@ def test_a_container_that_reads_text_only_fails_here_too(
     about = dollars(None if hour is None else hour * _MINUTES / 60)
     live_billing(f"an instance of {instance_type} for some {_MINUTES} minutes, {about}")
     every = 0.2 if live.settings.local else 15.0
-    limit = min(60.0 * 30, live_budget.left)
+    limit = min(_PATIENCE_S, live_budget.left)
     try:
         with deployed(live.client("sagemaker"), live_endpoint, image, limit, every=every) as name:
             bench = replace(live_bench, reach=Deployed(live, name), baseline=None, measured=False)
             verdict = asyncio.run(judge(TextAndBinary(), bench))
+    except NotInTimeError as error:
+        if limit < _PATIENCE_S:
+            live_out_of_time()
+        pytest.fail(str(error), pytrace=False)
     except DeploymentError as error:
         pytest.fail(str(error), pytrace=False)
     live_findings.measurements["negative_control"] = {"status": verdict.status, "observed": verdict.worst.observed}

@@ -83,6 +83,15 @@ def test_time_and_place_that_are_not_there(rehearsal: Rehearsal, tmp_path: Path)
     assert "Traceback" not in output
 
 
+def test_a_check_that_the_budget_ends_is_not_judged(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    options = ("--budget-minutes", "0.1", "--idle-seconds", "60", "-k", "CT7 or CT8")
+    code, output = rehearsal.run(tmp_path, *options, files=("test_contract.py",))
+    assert code == 2, output
+    assert "the time budget of 0.1 minutes is used up; raise it with --budget-minutes" in output
+    assert "1 skipped" in output, output
+    assert json.loads((tmp_path / "live-report.json").read_text("utf-8"))["verdicts"] == {}
+
+
 def test_without_an_endpoint_there_is_one_reason(rehearsal: Rehearsal, tmp_path: Path) -> None:
     code, output = rehearsal.run(tmp_path, files=("test_contract.py", "test_speed.py"), endpoint=None)
     assert code == 0, output
