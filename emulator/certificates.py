@@ -75,27 +75,31 @@ class Certificates:
             ) from error
         return files
 
-    def server_context(self) -> ssl.SSLContext:
-        """Return a server's TLS context with a fresh certificate and ALPN ``h2`` or ``http/1.1``."""
+    def server_context(self, host: str = "localhost") -> ssl.SSLContext:
+        """Return a server's TLS context with a fresh certificate, for ``host`` too, and ALPN ``h2`` or ``http/1.1``."""
         context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
         context.hint = trust_hint(self.environment(""))
         context.minimum_version = ssl.TLSVersion.TLSv1_2  # older SDKs negotiate no more
         context.set_alpn_protocols([facts.text("wire.tls-alpn"), "http/1.1"])
-        self.issue().configure_cert(context)
+        self.issue(host).configure_cert(context)
         return context
 
-    def issue(self) -> trustme.LeafCert:
-        """Return a fresh server certificate with its key.
+    def issue(self, *hosts: str) -> trustme.LeafCert:
+        """Return a fresh server certificate with its key, for ``hosts`` beside the usual names.
 
         Raises:
             StateDirectoryError: the authority's files are damaged.
+            ValueError: one of ``hosts`` is no name and no address.
         """
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.ca, self._key)  # do they belong together?
             authority = trustme.CA.from_pem(self.ca.read_bytes(), self._key.read_bytes())
         except (ssl.SSLError, ValueError) as error:
             raise _damaged(self.ca.parent, str(error)) from error
-        return authority.issue_cert(*_NAMES)
+        try:
+            return authority.issue_cert(*_NAMES, *filter(None, hosts))
+        except ValueError as error:
+            raise ValueError(f"no certificate can be made for {' or '.join(map(repr, hosts))}: {error}") from None
 
     def environment(self, url: str) -> dict[str, str]:
         """Return the variables that point each SDK at the emulator, with its credentials and its authority."""

@@ -34,6 +34,15 @@ from emulator.wire.faults import Faults
 __all__ = ["Emulator", "PortInUseError", "Server"]
 
 
+_LAST_PORT = 65_535
+
+
+def _dialled(host: str) -> str:
+    """Return how a URL names the address that a server listens on: all addresses can't be dialled, one of them can."""
+    reached = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # not bound here
+    return f"[{reached}]" if ":" in reached else reached
+
+
 class PortInUseError(Exception):
     """Raised when the emulator cannot listen where it was told to."""
 
@@ -60,6 +69,9 @@ class Server:
         bedrock_script: Script | None = None,
         agents: Mapping[str, str] | None = None,
     ) -> None:
+        for option, given in (("port", port), ("http_port", http_port)):
+            if given is not None and not 0 <= given <= _LAST_PORT:
+                raise ValueError(f"{option} is {given}; expected is 0 (any free one) to {_LAST_PORT}")
         self._switches = switches or Switches()
         self._host = host
         self._port = port
@@ -87,7 +99,7 @@ class Server:
     @property
     def url(self) -> str:
         """The endpoint URL for SDKs."""
-        return f"https://{self._host}:{self._port}"
+        return f"https://{_dialled(self._host)}:{self._port}"
 
     @property
     def http_url(self) -> str | None:
@@ -95,7 +107,7 @@ class Server:
 
         Bidirectional streams need TLS: they are on :attr:`url` only.
         """
-        return None if self._http_port is None else f"http://{self._host}:{self._http_port}"
+        return None if self._http_port is None else f"http://{_dialled(self._host)}:{self._http_port}"
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -105,7 +117,7 @@ class Server:
                     lambda: AlpnSwitch(self._http2_connection, self._http1.protocol),
                     self._host,
                     self._port,
-                    ssl=self.certificates.server_context(),
+                    ssl=self.certificates.server_context(self._host),
                 ),
                 self._port,
                 "--port",
@@ -308,7 +320,9 @@ class Emulator:
             async with self._server:
                 self._ready.set()
                 await self._stopping.wait()
-        except PortInUseError as error:
-            self._failure = error
+        except Exception as error:
+            if self._ready.is_set():
+                raise
+            self._failure = error  # for whoever waits in __enter__
         finally:
             self._ready.set()
