@@ -128,10 +128,13 @@ async def test_a_container_that_does_not_read_is_named_after_a_while(tmp_path: P
 
     recording = Recording.load(saved(tmp_path / "r.ndjson", *[("out", "BINARY", bytes(900_000))] * 20))
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    async with server, asyncio.timeout(8):
+    async with server:
         port = server.sockets[0].getsockname()[1]
-        compared = await replay(recording, Endpoint(f"ws://127.0.0.1:{port}"), patience=0.5)
-        over.set()
+        try:
+            async with asyncio.timeout(8):
+                compared = await replay(recording, Endpoint(f"ws://127.0.0.1:{port}"), patience=0.5)
+        finally:
+            over.set()
     (difference,) = compared.differences
     assert "recorded open; replayed open, but the container did not read: frame " in difference
     assert "of 20 could not be sent within 0.5 s" in difference
