@@ -2,11 +2,13 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from contract_tests.bench import Bench
 from contract_tests.checks.text_and_binary import TextAndBinary
+from contract_tests.plugin import tell
 from contract_tests.runner import judge
 from contract_tests.verdict import Status
 from deploy.prices import dollars
@@ -32,6 +34,7 @@ def test_a_container_that_reads_text_only_fails_here_too(
     live_billing: Billing,
     live_findings: Findings,
     live_out_of_time: OutOfTime,
+    pytestconfig: pytest.Config,
 ) -> None:
     image = live.settings.negative_control
     if image is None:
@@ -43,7 +46,8 @@ def test_a_container_that_reads_text_only_fails_here_too(
     every = 0.2 if live.settings.local else 15.0
     limit = min(_PATIENCE_S, live_budget.left)
     try:
-        with deployed(live.client("sagemaker"), live_endpoint, image, limit, every=every) as name:
+        sagemaker, aloud = live.client("sagemaker"), partial(tell, pytestconfig)
+        with deployed(sagemaker, live_endpoint, image, limit, every=every, tell=aloud) as name:
             bench = replace(live_bench, reach=Deployed(live, name), baseline=None, measured=False)
             verdict = asyncio.run(judge(TextAndBinary(), bench))
     except NotInTimeError as error:

@@ -1,11 +1,11 @@
 """What is asked of AWS, with scripted clients: description, telemetry, negative control."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from live_tests.configuration import problems
 from live_tests.description import Description, NoEndpointError, Variant, describe
@@ -144,9 +144,14 @@ ORDER = ["create_model", "create_endpoint_config", "create_endpoint"]
 CLEANUP = ["delete_endpoint", "delete_endpoint_config", "delete_model"]
 
 
-def control(sagemaker: Script, failure: BaseException | None = None) -> None:
+def control(
+    sagemaker: Script,
+    failure: BaseException | None = None,
+    told: Callable[[str], None] = print,
+    sleep: Callable[[float], None] = lambda _: None,
+) -> None:
     found = description(SETTINGS | AMI)
-    with deployed(sagemaker, found, "broken:1", 60, clock=lambda: 0.0, sleep=lambda _: None) as name:
+    with deployed(sagemaker, found, "broken:1", 60, clock=lambda: 0.0, sleep=sleep, tell=told) as name:
         assert name.startswith("negative-control-")
         if failure is not None:
             raise failure
@@ -173,11 +178,66 @@ def test_it_is_deleted_when_the_test_fails_or_is_stopped(failure: BaseException)
     assert names(sagemaker)[3:] == CLEANUP
 
 
+MISSING = refusal("ValidationException", 'Could not find endpoint "arn:aws:sagemaker:..."')
+CREATING = refusal("ValidationException", "Cannot update in-progress endpoint")
+
+
 def test_what_was_made_before_a_refusal_is_deleted() -> None:
-    sagemaker = Script(create_endpoint=refusal("ResourceLimitExceeded", "quota 0 for ml.g5.xlarge"))
-    with pytest.raises(DeploymentError, match="quota 0 for"):
+    sagemaker = Script(
+        create_endpoint=refusal("ResourceLimitExceeded", "quota 0 for ml.g5.xlarge"), delete_endpoint=MISSING
+    )
+    with pytest.raises(DeploymentError, match=r"quota 0 for ml\.g5\.xlarge$"):
         control(sagemaker)
-    assert names(sagemaker)[3:] == CLEANUP[1:]
+    assert names(sagemaker)[3:] == CLEANUP
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_what_aws_made_without_its_answer_arriving_is_deleted(at: int) -> None:
+    lost = ReadTimeoutError(endpoint_url="https://api.sagemaker.eu-west-1.amazonaws.com")
+    sagemaker = Script(**{ORDER[at]: lost})
+    with pytest.raises(DeploymentError, match=r"negative-control-\w+ cannot be deployed: Read timeout.*make sure: aws"):
+        control(sagemaker)
+    assert names(sagemaker)[at + 1 :] == CLEANUP[2 - at :]
+
+
+def test_an_endpoint_that_is_still_being_created_is_deleted_once_aws_does_that() -> None:
+    told: list[str] = []
+    states = [{"EndpointStatus": "InService"}, *[{"EndpointStatus": "Creating"}] * 3, {"EndpointStatus": "InService"}]
+    sagemaker = Script(describe_endpoint=states, delete_endpoint=[CREATING, {}])
+    control(sagemaker, told=told.append)
+    assert names(sagemaker)[3:] == ["delete_endpoint", *CLEANUP]
+    assert "is still being created, and AWS deletes no endpoint before that is over: waiting, 60 minutes" in told[0]
+    assert "aws sagemaker delete-endpoint --endpoint-name negative-control-" in told[0]
+
+
+def test_an_endpoint_that_is_created_for_ever_is_named() -> None:
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    sagemaker = Script(describe_endpoint={"EndpointStatus": "Creating"}, delete_endpoint=CREATING)
+    with (
+        pytest.raises(DeploymentError, match=r"left behind, delete it by hand .*delete-endpoint negative-control-"),
+        deployed(sagemaker, description(SETTINGS | AMI), "broken:1", 60, clock=lambda: now, sleep=sleep),
+    ):
+        pass
+    assert now == 60 + 3600
+    assert names(sagemaker)[3:] == ["delete_endpoint", *CLEANUP]
+
+
+def test_who_stops_the_deletion_is_told_what_is_left() -> None:
+    told: list[str] = []
+
+    def stop(seconds: float) -> None:
+        raise KeyboardInterrupt(seconds)
+
+    states = [{"EndpointStatus": "InService"}, {"EndpointStatus": "Creating"}, {"EndpointStatus": "Creating"}]
+    with pytest.raises(KeyboardInterrupt):
+        control(Script(describe_endpoint=states, delete_endpoint=CREATING), told=told.append, sleep=stop)
+    for command in CLEANUP:
+        assert f"{command.replace('_', '-')} negative-control-" in told[-1]
 
 
 def test_an_endpoint_that_fails_is_deleted_and_says_why() -> None:

@@ -42,7 +42,7 @@ def test_a_log_that_there_was_no_time_for_is_not_missing() -> None:
         )
 
 
-def test_a_negative_control_that_there_was_no_time_for_has_not_failed() -> None:
+def test_a_negative_control_that_there_was_no_time_for_has_not_failed(pytestconfig: pytest.Config) -> None:
     sagemaker = Script(describe_endpoint={"EndpointStatus": "Creating"})
     with pytest.raises(pytest.skip.Exception, match="the time is used up"):
         test_negative_control.test_a_container_that_reads_text_only_fails_here_too(
@@ -53,5 +53,6 @@ def test_a_negative_control_that_there_was_no_time_for_has_not_failed() -> None:
             lambda _: None,
             Findings(),
             out_of_time,
+            pytestconfig,
         )
     assert [name for name, _ in sagemaker.asked][-3:] == ["delete_endpoint", "delete_endpoint_config", "delete_model"]
