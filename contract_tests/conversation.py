@@ -24,6 +24,8 @@ class Conversation:
         """Seconds for which an answer may go on behind its first part, where that one counts as all of it."""
         self.answers: list[Answer] = []
         """All answers that were waited for, in order."""
+        self.longest_text = 0
+        """Characters of the longest text that was asked for."""
 
     async def send(self, data: bytes, data_type: str | None, what: str = "") -> None:
         """Send one part and write it into the log."""
@@ -36,6 +38,7 @@ class Conversation:
         if self.tail and self.answers:
             await self.drain(self.tail)
         rule = self.profile.request
+        self.longest_text = max(self.longest_text, len(rule.sentences[0] if text is None else text))
         payload = rule.render(request_id, text, voice)
         if rule.is_audio:
             pcm = rule.pcm(text)

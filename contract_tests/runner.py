@@ -6,22 +6,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from contract_tests.bench import Bench
+from contract_tests.bench import START_S, Bench
 from contract_tests.check import Check
 from contract_tests.checks import good_request
 from contract_tests.lastwords import last_words
+from contract_tests.overrun import overrun
 from contract_tests.profile import Profile
-from contract_tests.reach import Emulated, Starter
+from contract_tests.reach import Capability, Emulated, Starter
 from contract_tests.sound import Sound
-from contract_tests.verdict import Finding, Status, Verdict, failed, not_applicable
+from contract_tests.verdict import Finding, Status, Verdict, not_applicable
 from emulator import Emulator, Endpoint
 from emulator.environment import environment_of
 from emulator.running import Running
 
-__all__ = ["DEFAULT_IDLE_S", "LONGEST_CHECK_S", "bench_for", "emulated", "judge", "judge_all", "run_checks"]
+__all__ = [
+    "DEFAULT_IDLE_S",
+    "LONGEST_CHECK_S",
+    "bench_for",
+    "emulated",
+    "judge",
+    "judge_all",
+    "longest_for",
+    "run_checks",
+]
 
 DEFAULT_IDLE_S = 3.0
 LONGEST_CHECK_S = 240.0
+"""The time of a check, without that of the waits that options ask for."""
 _LAST_WORDS_S = 0.1
 _ENDPOINT = "under-test"
 
@@ -44,17 +55,31 @@ def bench_for(
     *,
     own: Running | None = None,
     starter: Starter | None = None,
+    start_seconds: float = START_S,
 ) -> Iterator[Bench]:
     """Yield the test bench of the container at ``target_url`` (``http://HOST:PORT``).
 
-    ``own`` is that container where it was started here; ``starter`` starts another one like it.
+    ``own`` is that container where it was started here; ``starter`` starts another one like it, which has
+    ``start_seconds`` until its ``/ping`` is 200.
     """
     with emulated({_ENDPOINT: target_url}) as emulator:
-        yield Bench(Emulated(emulator, _ENDPOINT, target_url, own, starter), profile, idle_seconds)
+        reach = Emulated(emulator, _ENDPOINT, target_url, own, starter)
+        yield Bench(reach, profile, idle_seconds, start_seconds=start_seconds)
 
 
-async def judge(check: Check, bench: Bench, longest: float = LONGEST_CHECK_S) -> Verdict:
-    """Run one check and return its verdict, not yet graded. It is cut after ``longest`` seconds."""
+def longest_for(check: Check, bench: Bench) -> float:
+    """Return after how many seconds a check is cut; what a user lets the container wait comes on top."""
+    tries = 2 * bench.profile.reply_timeout  # a good request, as a TEXT frame and as a BINARY one
+    start = bench.start_seconds if Capability.START in check.needs else 0.0
+    return LONGEST_CHECK_S + bench.idle_seconds + tries + start
+
+
+async def judge(check: Check, bench: Bench, longest: float | None = None) -> Verdict:
+    """Run one check and return its verdict, not yet graded.
+
+    It is cut after :func:`longest_for` seconds. A caller with less time than that says so by ``longest``: a check that
+    was cut then says nothing of the container.
+    """
     began = time.monotonic()
     own = bench.reach.own
     written = own.written() if own is not None else 0
@@ -86,10 +111,12 @@ def _sound(bench: Bench) -> Sound | None:
     return Sound(b"".join(answers[-1].audio), audio.sample_rate, f"request {answers[-1].request_id!r}")
 
 
-async def _outcome(check: Check, bench: Bench, longest: float) -> tuple[Finding, Finding, tuple[str, ...]]:
+async def _outcome(check: Check, bench: Bench, left: float | None) -> tuple[Finding, Finding, tuple[str, ...]]:
     reason = check.applies(bench.profile) or _lacking(check, bench)
     if reason is not None:
         return not_applicable(reason), not_applicable(reason), ()
+    own = longest_for(check, bench)
+    longest = own if left is None else min(own, left)
     async with bench.client():
         try:
             async with asyncio.timeout(longest):
@@ -102,12 +129,10 @@ async def _outcome(check: Check, bench: Bench, longest: float) -> tuple[Finding,
                     return blocked, blocked, ()
                 return await check.run(bench)
         except TimeoutError:
-            overrun = failed(
-                sent=f"the messages of {check.id}",
-                expected=f"an end of the check within {longest:g} s",
-                observed="it was not over by then; the wire log shows how far it came",
-            )
-            return overrun, not_applicable("the check was cut"), bench.log()
+            finding = overrun(check.id, bench, longest)
+            if longest < own:
+                finding = not_applicable(f"the time that the caller left, {longest:g} s, was over")
+            return finding, not_applicable("the check was cut"), bench.log()
 
 
 def _lacking(check: Check, bench: Bench) -> str | None:
