@@ -17,7 +17,7 @@ from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.agents.target import agent_target
 from contract_tests.arguments import seconds
 from contract_tests.baseline import expected
-from contract_tests.bench import Bench
+from contract_tests.bench import START_S, Bench
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
 from contract_tests.collector import Collector, VerdictRepr, attach
@@ -173,17 +173,18 @@ def tell(config: pytest.Config, line: str) -> None:
 def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     """Start the target and put the emulator in front of it; without a target there is nothing to test."""
     chosen = pytestconfig.stash[_target]
-    timeout = pytestconfig.getoption("start_timeout") or chosen.start_timeout
+    asked = pytestconfig.getoption("start_timeout")
     cwd = Path(pytestconfig.invocation_params.dir)
     with (
         ended_by_sigterm(),
-        running(chosen, timeout, cwd, tell=partial(tell, pytestconfig)) as own,
+        running(chosen, asked or chosen.start_timeout, cwd, tell=partial(tell, pytestconfig)) as own,
         bench_for(
             own.url,
             pytestconfig.stash[_profile],
             pytestconfig.getoption("idle_seconds"),
             own=own if own.ours else None,
             starter=partial(starting, chosen, cwd) if own.ours else None,
+            start_seconds=asked or max(START_S, chosen.start_timeout),
         ) as bench,
     ):
         yield bench

@@ -22,7 +22,6 @@ from emulator.running import Running
 
 __all__ = ["EARLY_PING", "READY", "ReadinessAndStop"]
 
-_START_WITHIN_S = 150.0
 _POLL_S = 0.1
 _PING_TIMEOUT_S = 2.0
 _COLD_TIMES = 3
@@ -33,6 +32,10 @@ _HYPERCORN = (
 )
 _NODE = "Node's `server.close()` waits for every open connection, WebSockets too, and nobody closes those."
 _GOING_AWAY = (1001, 1012)
+_ONCE = (
+    ("It cannot run twice on one machine: a fixed port, a lock file, one device.",),
+    Fix("Take the port from the command line, and keep files of the process in a directory of its own."),
+)
 EARLY_PING = "/ping answers as soon as the server is up, while the model still loads in the background."
 READY = Fix(
     "Answer 503 until the model is loaded and has spoken once.",
@@ -82,9 +85,9 @@ class ReadinessAndStop(Check):
         silent = not_applicable("it never came up")
         try:
             async with _started(bench.reach.start()) as cold:
-                problem, seen = await _until_ready(cold)
+                problem, seen, cut = await _until_ready(cold, bench.start_seconds)
                 if problem:
-                    return _never_ready(problem, seen), silent, tuple(seen)
+                    return _never_ready(problem, seen, *(_slow(bench) if cut else _ONCE)), silent, tuple(seen)
                 async with dialled(bench, url=cold.url) as (conversation, session):
                     answer = await conversation.ask("first")
                     finding = _judge_first(bench, answer, seen)
@@ -94,7 +97,7 @@ class ReadinessAndStop(Check):
                     stop, closing = await _stop(bench, cold, conversation, session)
                 log = (*seen, *bench.log(conversation))
         except TargetError as error:
-            return _never_ready(error.problem, []), silent, ()
+            return _never_ready(error.problem, [], *_ONCE), silent, ()
         if stop.status is Status.PASS and finding.status is Status.PASS:
             return passed(f"{finding.observed}; {stop.observed}"), closing, log
         return (finding if stop.status is Status.PASS else stop), closing, log
@@ -111,11 +114,14 @@ async def _started(starter: AbstractContextManager[Running]) -> AsyncIterator[Ru
             await asyncio.to_thread(stack.close)
 
 
-async def _until_ready(cold: Running) -> tuple[str, list[str]]:
-    """Poll /ping from the start; return what went wrong, and what it answered on the way."""
+async def _until_ready(cold: Running, within: float) -> tuple[str, list[str], bool]:
+    """Poll /ping from the start, at most ``within`` seconds.
+
+    Returns what went wrong, what it answered on the way, and whether it was cut because the time was over.
+    """
     began = time.monotonic()
     answers: list[tuple[float, str]] = []
-    problem = ""
+    problem, cut = "", False
     while True:
         code = await asyncio.to_thread(cold.exit_code)
         if code is not None:
@@ -126,21 +132,32 @@ async def _until_ready(cold: Running) -> tuple[str, list[str]]:
         answers.append((now, said or "HTTP 200"))
         if not said:
             break
-        if now > _START_WITHIN_S:
-            problem = f"/ping was not 200 within {_START_WITHIN_S:g} s ({said})"
+        if now > within:
+            problem, cut = f"/ping was not 200 within {within:g} s ({said})", True
             break
         await asyncio.sleep(_POLL_S)
     runs = [(said, list(group)) for said, group in groupby(answers, key=lambda each: each[1])]
-    return problem, [f"{group[0][0]:8.3f}  GET /ping  {said} ({len(group)} times)" for said, group in runs]
+    return problem, [f"{group[0][0]:8.3f}  GET /ping  {said} ({len(group)} times)" for said, group in runs], cut
 
 
-def _never_ready(problem: str, seen: list[str]) -> Finding:
+def _slow(bench: Bench) -> tuple[tuple[str, ...], Fix]:
+    """Return causes and fix where it was the limit that ended the wait."""
+    return (
+        f"It needs more than the {bench.start_seconds:g} s that this run gave it: the first one runs beside it.",
+        "It waits for ever for something that the first one holds: a lock, one device.",
+    ), Fix(
+        f"Give it more time with --start-timeout SECONDS; SageMaker gives it {facts.seconds('life.startup'):g} s. What "
+        "only one process can hold must not keep another one from starting."
+    )
+
+
+def _never_ready(problem: str, seen: list[str], causes: tuple[str, ...], fix: Fix) -> Finding:
     return failed(
         sent="nothing but GET /ping, to another container like the one under test",
         expected="it comes up, as the first one did",
         observed=f"{problem}{'; ' + seen[-1].strip() if seen else ''}",
-        causes=("It cannot run twice on one machine: a fixed port, a lock file, one device.",),
-        fix=Fix("Take the port from the command line, and keep files of the process in a directory of its own."),
+        causes=causes,
+        fix=fix,
     )
 
 

@@ -1,5 +1,6 @@
 """CT18 where the fault is not in the container's code but in how it is started."""
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from contract_tests.checks.good_request import GoodRequest
 from contract_tests.checks.readiness import EARLY_PING, ReadinessAndStop
 from contract_tests.profile import load
 from contract_tests.runner import bench_for, judge
+from contract_tests.tests.test_run import run
 from contract_tests.verdict import Status, Verdict
 from emulator.launch import running, starting
 from emulator.target import Target
@@ -79,3 +81,36 @@ async def test_a_container_that_cannot_be_started_again_is_told_by_ct0() -> None
         good = await judge(GoodRequest(), bench)
     assert good.status is Status.WARN
     assert good.behaviour.causes == (EARLY_PING,)
+
+
+SLOW_SECOND = """
+import pathlib
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+
+before = pathlib.Path(__file__).with_name("before")
+second = before.exists()
+before.touch()
+
+async def ping(_):
+    return Response(status_code=503 if second else 200)
+
+async def stream(ws):
+    await ws.accept()
+    while True:
+        await ws.send_text(await ws.receive_text())
+
+app = Starlette(routes=[Route("/ping", ping), WebSocketRoute("/invocations-bidirectional-stream", stream)])
+"""
+
+
+def test_the_second_start_has_the_time_of_the_first_and_its_end_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SLOW_SECOND, "utf-8")
+    code, output, _ = run(tmp_path, "--target", "mine:app", "--start-timeout", "11", "-k", "CT18", within=90)
+    words = re.sub(r"\s+", " ", output)
+    assert code == 1, output
+    assert "/ping was not 200 within 11 s (HTTP 503)" in words
+    assert "1. It needs more than the 11 s that this run gave it" in words
+    assert "Give it more time with --start-timeout SECONDS; SageMaker gives it 480 s." in words
+    assert "lock file" not in words
