@@ -6,10 +6,12 @@ from contract_tests.check import Check, Outcome
 from contract_tests.joints import worst_joint
 from contract_tests.pace import audio_parts, busy_text, first_audio_s
 from contract_tests.profile import Profile
-from contract_tests.verdict import Finding, Fix, Level, failed, not_applicable, passed
+from contract_tests.verdict import Finding, Fix, Level, Status, failed, not_applicable, passed
 
 __all__ = ["FirstAudioEarly"]
 
+_TRIES = 2
+"""What is late once may be the machine's: it was busy with something else."""
 _SENTENCES = 4
 _WORK_S = 1.5
 _TOO_QUICK_S = 0.5
@@ -54,10 +56,14 @@ class FirstAudioEarly(Check):
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a text of several sentences and look at when each part of its audio came."""
         text = busy_text(bench, _WORK_S, _SENTENCES)
-        async with bench.connect() as conversation:
-            answer = await conversation.ask("early", text)
-            closing = await bench.closing(conversation)
-        return _judge(answer, len(text)), closing, bench.log(conversation)
+        for _ in range(_TRIES):
+            async with bench.connect() as conversation:
+                answer = await conversation.ask("early", text)
+                closing = await bench.closing(conversation)
+            finding = _judge(answer, len(text))
+            if finding.status is not Status.FAIL:
+                break
+        return finding, closing, bench.log(conversation)
 
 
 def _judge(answer: Answer, characters: int) -> Finding:
