@@ -6,6 +6,7 @@ log holds no header of a request. Files of several sessions can be joined into o
 
 import base64
 import json
+import logging
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,8 +19,11 @@ from emulator.wire.frames import Frame, Opcode
 
 __all__ = ["Recorder", "Recording", "RecordingError", "lines_of"]
 
+_log = logging.getLogger("emulator.recording")
+
 FORMAT = "sagemaker-bidi-session/1"
 _MAX_BYTES = 256 * 1024 * 1024
+_FULL = {"kind": "note", "text": f"nothing more is recorded: the file has {_MAX_BYTES >> 20} MiB", "dropped": True}
 _FRAME_TYPES = [f"{opcode.name}{more}" for opcode in Opcode for more in ("", " FIN=0")]
 
 
@@ -49,6 +53,9 @@ class Recorder:
                 file.write(json.dumps(_head(trace)) + "\n")
             if size <= _MAX_BYTES:
                 file.write(_line(entry, trace))
+                if file.tell() > _MAX_BYTES:
+                    file.write(json.dumps(_FULL | {"at": round(entry.at, 6)}) + "\n")
+                    _log.warning("%s: %s", file.name, _FULL["text"])
 
 
 def lines_of(trace: SessionTrace) -> Iterator[str]:
@@ -135,6 +142,7 @@ class Recording:
                     found.append(_Draft(str(record["request_id"]), whole="dropped" not in record))
                     continue
                 found[-1].entries.append(_decode(record))
+                found[-1].whole = found[-1].whole and "dropped" not in record
                 found[-1].target = str(record.get("target", found[-1].target))
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 if number == 1:
@@ -156,7 +164,7 @@ class Recording:
             raise RecordingError(
                 f"session {self.request_id}: the file does not hold what its frames carried, so that it can be shown "
                 "but not replayed. A trace saved from the admin API or the inspector page has no payloads; "
-                "'emulator up --record DIR' keeps them"
+                f"'emulator up --record DIR' keeps them, up to {_MAX_BYTES >> 20} MiB"
             )
         return [(entry.at, _frame(entry)) for entry in entries]
 

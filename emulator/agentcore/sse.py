@@ -66,7 +66,7 @@ class EventReader:
         self._held = 0
         try:
             event = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SseError(f"an event of the agent is no JSON ({error}): {data[:_SHOWN]!r}") from error
         if not isinstance(event, dict):
             raise SseError(f"an event of the agent is no JSON object: {data[:_SHOWN]!r}")

@@ -49,6 +49,18 @@ async def record(directory: Path, state: Path, handler: Handler = speak) -> Path
     return path
 
 
+async def test_a_recording_that_grew_too_long_says_so_and_is_not_replayed(
+    tmp_path: Path, state_directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("emulator.recording._MAX_BYTES", 4000)
+    path = await record(tmp_path, state_directory)
+    recording = Recording.load(path)
+    assert str(recording.entries[-1]).endswith("note      nothing more is recorded: the file has 256 MiB")
+    assert caplog.text.count("nothing more is recorded") == 1
+    with pytest.raises(RecordingError, match="can be shown but not replayed"):
+        recording.frames("out")
+
+
 async def test_a_session_is_recorded_whole_and_read_back(tmp_path: Path, state_directory: Path) -> None:
     recording = Recording.load(await record(tmp_path, state_directory))
     assert recording.target == "/v1/speak"

@@ -40,6 +40,7 @@ def test_an_event_is_given_as_soon_as_it_is_whole() -> None:
     [
         (b"data: {nope}\n\n", "is no JSON "),
         (b"data: [1]\n\n", "is no JSON object"),
+        (b"data: " + b"[" * 100_000 + b"\n\n", "is no JSON "),
         (b"data: \xff\n\n", "is no JSON "),
         (b'data: {"a": 1}', "ended inside an event"),
         (b'data: {"a": 1}\n', "ended inside an event"),
