@@ -15,12 +15,13 @@ from contract_tests.client import Client
 from contract_tests.conversation import Conversation
 from contract_tests.pace import audio_parts
 from live_tests.cloud import Cloud, UnreachableError, connected
-from live_tests.load.turn import Asked, Heard
+from live_tests.load.turn import LONGEST_S, Asked, Heard
 from live_tests.settings import NotConfiguredError, SettingsError, settings
 
 __all__ = ["Talker", "main"]
 
 _PATIENCE_S = 60.0
+_CLOSING_S = 10.0
 
 
 class Talker:
@@ -30,6 +31,21 @@ class Talker:
         self._cloud = cloud
         self._rules = rules
         self._open: dict[str, tuple[AsyncExitStack, Conversation]] = {}
+
+    async def take(self, asked: Asked) -> Heard:
+        """Take one turn. Whatever goes wrong is the answer: a caller that gets none waits."""
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        try:
+            async with asyncio.timeout(LONGEST_S) as limit:
+                return await self.turn(asked)
+        except Exception as error:  # noqa: BLE001 - told to the caller, who counts it
+            waited_ms = 1000 * (clock() - begun)
+            told = f"not over within {LONGEST_S:g} s" if limit.expired() else f"{type(error).__name__}: {error}"
+        with suppress(Exception):  # the session may be what is broken
+            async with asyncio.timeout(_CLOSING_S):
+                await self._drop(asked.caller)
+        return Heard(asked.number, total_ms=waited_ms, error=told)
 
     async def turn(self, asked: Asked) -> Heard:
         """Take one turn. A session that is over is dropped: the caller's next turn opens another one."""
@@ -61,10 +77,14 @@ class Talker:
     async def _dial(self) -> tuple[AsyncExitStack, Conversation]:
         chosen = self._cloud.settings
         stack = AsyncExitStack()
-        # a client of its own: credentials of a role are renewed in a long run
-        client = await stack.enter_async_context(Client.connect(chosen.streaming_url, self._cloud.account()))
-        session = await client.open(chosen.endpoint, self._rules.path, self._rules.query)
-        stack.push_async_callback(session.close)
+        try:
+            # a client of its own: credentials of a role are renewed in a long run
+            client = await stack.enter_async_context(Client.connect(chosen.streaming_url, self._cloud.account()))
+            session = await client.open(chosen.endpoint, self._rules.path, self._rules.query)
+            stack.push_async_callback(session.close)
+        except BaseException:
+            await stack.aclose()
+            raise
         return stack, Conversation(session, self._rules, _PATIENCE_S, "UTF8")
 
     async def _drop(self, caller: str) -> None:
@@ -85,7 +105,7 @@ async def _serve(cloud: Cloud, rules: profile.Profile) -> None:
     talker = Talker(cloud, rules)
 
     async def take(asked: Asked) -> None:
-        heard = await talker.turn(asked)
+        heard = await talker.take(asked)
         sys.stdout.buffer.write(heard.line())
         sys.stdout.buffer.flush()
 

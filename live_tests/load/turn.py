@@ -4,7 +4,10 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-__all__ = ["Asked", "Heard"]
+__all__ = ["LONGEST_S", "Asked", "Heard"]
+
+LONGEST_S = 300.0
+"""A turn that is not over by then has failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from live_tests.load.turn import Asked, Heard
+from live_tests.load.turn import LONGEST_S, Asked, Heard
 
 __all__ = ["TalkerGoneError", "Talking"]
 
 _ROOT = Path(__file__).parents[2]
+_MOST_S = LONGEST_S + 30.0
+"""The talker itself ends a turn that takes too long; who hears nothing by then asked a talker that is stuck."""
 
 
 class TalkerGoneError(Exception):
@@ -36,7 +38,7 @@ class Talking:
         self._reader.start()
 
     def say(self, caller: str, text: str | None) -> Heard:
-        """Take one turn and wait for its end; None ends the caller's session.
+        """Take one turn and wait for its end, in bounded time; None ends the caller's session.
 
         Raises:
             TalkerGoneError: there is nobody to speak.
@@ -46,14 +48,17 @@ class Talking:
             self._waiting[number] = done
         try:
             self._write(Asked(number, caller, text).line())
-            done.wait()
+            over = done.wait(_MOST_S)
         finally:
             with self._lock:
                 del self._waiting[number]
         heard = self._heard.pop(number, None)
-        if heard is None:
+        if heard is not None:
+            return heard
+        if over:
             raise TalkerGoneError("the process that speaks has ended")
-        return heard
+        told = f"the process that speaks said nothing for {_MOST_S:g} s"
+        return Heard(number, total_ms=1000 * _MOST_S, error=told)
 
     def _write(self, line: bytes) -> None:
         if self._process.stdin is None or self._process.poll() is not None:

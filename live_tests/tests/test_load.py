@@ -6,9 +6,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from live_tests.load import worker
 from live_tests.load.report import FIRST_AUDIO, REAL_TIME, SESSION, TURN, Series, lines
 from live_tests.load.turn import Heard
 from live_tests.load.worker import TalkerGoneError, Talking
@@ -68,6 +71,55 @@ def test_a_process_that_ends_leaves_nobody_waiting() -> None:
             talking.say("a", TEXT)
     finally:
         talking.close()
+
+
+PROCESS = """
+import json, pathlib, sys, datetime
+if not pathlib.Path({file!r}).exists():
+    sys.exit("the sign-in is over")
+soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)
+known = {{"Version": 1, "AccessKeyId": "a", "SecretAccessKey": "s", "Expiration": soon.isoformat()}}
+print(json.dumps(known))
+"""
+
+
+def test_credentials_that_end_fail_the_turn_and_nobody_waits_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed_in, source, config = (tmp_path / name for name in ("signed-in", "process.py", "config"))
+    signed_in.touch()
+    source.write_text(PROCESS.format(file=str(signed_in)))
+    config.write_text(f"[default]\ncredential_process = {sys.executable} {source}\n")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(worker, "_MOST_S", 60.0)
+    talking = Talking(["--endpoint", "voice", "--region", "eu-west-1"])
+    try:
+        assert talking.say("a", None).error is None
+        signed_in.unlink()
+        for _ in range(2):
+            assert "the sign-in is over" in str(talking.say("a", TEXT).error)
+    finally:
+        talking.close()
+
+
+def test_a_process_that_is_stuck_fails_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = subprocess.Popen
+
+    def stuck(_: list[str], **options: Any) -> "subprocess.Popen[bytes]":
+        return start([sys.executable, "-c", "import sys; sys.stdin.read()"], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", stuck)
+    monkeypatch.setattr(worker, "_MOST_S", 0.2)
+    talking = Talking([])
+    try:
+        heard = talking.say("a", TEXT)
+    finally:
+        talking.close()
+    assert heard.error == "the process that speaks said nothing for 0.2 s"
+    assert heard.total_ms == 200
 
 
 def series(requests: int, failures: int = 0, value: float = 100.0) -> Series:
