@@ -19,7 +19,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from live_tests.budget import standing_cost
 from live_tests.cloud import UnreachableError, connected
 from live_tests.description import describe
-from live_tests.load.report import FIRST_AUDIO, REAL_TIME, SESSION, TURN, Series, lines
+from live_tests.load.report import FAILED, TURN, Series, lines, rows
 from live_tests.load.turn import Heard
 from live_tests.load.worker import TalkerGoneError, Talking
 from live_tests.settings import NotConfiguredError, Settings, SettingsError, settings
@@ -83,7 +83,7 @@ def _begin(environment: Any, **_: Any) -> None:
 
 def _end_after(environment: Any, answers: int) -> None:
     # workers report every three seconds
-    while environment.stats.get(TURN, _KIND).num_requests < answers:
+    while sum(environment.stats.get(name, _KIND).num_requests for name in (TURN, FAILED)) < answers:
         gevent.sleep(0.2)
     environment.runner.quit()
 
@@ -153,18 +153,15 @@ class SpeechUser(User):
             return talking.say(self._caller, text)
         except TalkerGoneError as error:
             if text is not None:
-                self._fire(TURN, 0.0, 0, str(error))
+                self._fire(FAILED, 0.0, 0, str(error))
                 self.environment.runner.quit()
             return None
 
     def _count(self, heard: Heard) -> None:
-        if heard.opened_ms is not None:
-            self._fire(SESSION, heard.opened_ms)
-        if heard.first_audio_ms is not None:
-            self._fire(FIRST_AUDIO, heard.first_audio_ms)
-        if heard.real_time_factor is not None:
-            self._fire(REAL_TIME, 1000 * heard.real_time_factor)
-        self._fire(TURN, heard.total_ms, heard.size, heard.error)
+        for name, value in rows(heard).items():
+            self._fire(
+                name, value, heard.size if name in (TURN, FAILED) else 0, heard.error if name == FAILED else None
+            )
 
     def _fire(self, name: str, value: float, size: int = 0, error: str | None = None) -> None:
         self.environment.events.request.fire(

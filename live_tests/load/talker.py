@@ -59,6 +59,7 @@ class Talker:
             opened = None if at is None else 1000 * at
         conversation = self._open[asked.caller][1]
         answer = await conversation.ask(f"load-{asked.number}", asked.text)
+        waited = conversation.session.now - answer.sent_at
         audio = audio_parts(answer)
         if not answer.complete:
             await self._drop(asked.caller)
@@ -67,7 +68,7 @@ class Talker:
         return Heard(
             asked.number,
             first_audio_ms=1000 * (audio[0].at - answer.sent_at) if audio else None,
-            total_ms=1000 * answer.seconds,
+            total_ms=1000 * (answer.seconds if answer.complete else waited),
             audio_ms=500 * sum(len(part.data) for part in audio) / rate if rate else 0.0,
             size=size,
             opened_ms=opened,

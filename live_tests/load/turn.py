@@ -30,7 +30,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The answer to the turn ``number``. Milliseconds from the request; ``opened_ms`` where a session was opened."""
+    """The answer to the turn ``number``. Milliseconds from the request; ``opened_ms`` where a session was opened.
+
+    ``total_ms`` is for how long was waited where there is an ``error``.
+    """
 
     number: int
     first_audio_ms: float | None = None

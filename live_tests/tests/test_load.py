@@ -1,5 +1,6 @@
 """Callers under load: the process that speaks, its callers' side, and the report; with Locust where it is installed."""
 
+import asyncio
 import importlib.util
 import re
 import subprocess
@@ -7,14 +8,20 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from live_tests.load import worker
-from live_tests.load.report import FIRST_AUDIO, REAL_TIME, SESSION, TURN, Series, lines
-from live_tests.load.turn import Heard
+from contract_tests import profile
+from contract_tests.runner import emulated
+from emulator.launch import launched
+from emulator.target import Target
+from live_tests.load import talker, worker
+from live_tests.load.report import FAILED, FIRST_AUDIO, REAL_TIME, SESSION, TURN, Series, lines, rows
+from live_tests.load.turn import Asked, Heard
 from live_tests.load.worker import TalkerGoneError, Talking
+from live_tests.settings import Settings
 from live_tests.tests.conftest import ENDPOINT, ROOT, Rehearsal
 
 TEXT = "The train leaves at noon."
@@ -127,19 +134,47 @@ def series(requests: int, failures: int = 0, value: float = 100.0) -> Series:
 
 
 def test_the_report_has_percentiles_factor_errors_and_the_share_of_each_instance() -> None:
-    rows = {
+    found = {
         SESSION: series(10),
         FIRST_AUDIO: series(98, 0, 200),
-        TURN: series(100, 2, 400),
+        TURN: series(98, 0, 400),
+        FAILED: series(2, 2, 60_000),
         REAL_TIME: series(98, 0, 500),
     }
-    text = "\n".join(lines(rows, 50.0, 20, 2))
+    text = "\n".join(lines(found, 50.0, 20, 2))
     assert re.search(r"^first audio, ms +98 +0 +100 +180 +190 +198$", text, re.MULTILINE)
     assert re.search(r"^whole answer, ms +100 +2 +200 +360 +380 +396$", text, re.MULTILINE)
     assert re.search(r"^real-time factor +98 +0\.250 +0\.450 +0\.475 +0\.495$", text, re.MULTILINE)
     assert "20 callers, 50 s, 2.0 answers/s, 2 of 100 (2.0%) failed" in text
     assert "2 instances behind the endpoint: 10.0 sessions and 1.0 answers/s each" in text
-    assert "instance" not in "\n".join(lines(rows, 50.0, 20, None))
+    assert "instance" not in "\n".join(lines(found, 50.0, 20, None))
+
+
+def test_answers_that_failed_make_no_endpoint_faster() -> None:
+    refused = Heard(1, first_audio_ms=1.0, total_ms=2.0, audio_ms=10.0, opened_ms=3.0, error="overloaded")
+    assert rows(refused) == {SESSION: 3.0, FAILED: 2.0}
+    assert rows(Heard(2, 100.0, 400.0, 800.0)) == {FIRST_AUDIO: 100.0, REAL_TIME: 500.0, TURN: 400.0}
+    text = "\n".join(lines({FAILED: series(6, 6, 0.0)}, 60.0, 10, None))
+    assert re.search(r"^whole answer, ms +6 +6 +- +- +- +-$", text, re.MULTILINE)
+    assert "0.0 answers/s, 6 of 6 (100.0%) failed" in text
+
+
+def test_an_answer_that_never_comes_took_as_long_as_it_was_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talker, "_PATIENCE_S", 1.0)
+    voice = Target("app", "contract_tests.broken.long_text_hangs:app")
+    with launched(voice, 180, ROOT) as url, emulated({ENDPOINT: url}) as emulator:
+        cloud = SimpleNamespace(settings=Settings(ENDPOINT, "us-west-2", emulator.url), account=lambda: None)
+
+        async def turn() -> Heard:
+            speaker = talker.Talker(cast("Any", cloud), profile.load("kokoro"))
+            try:
+                return await speaker.take(Asked(1, "a", "word " * 200))
+            finally:
+                await speaker.close()
+
+        heard = asyncio.run(turn())
+    assert "silence" in str(heard.error)
+    assert heard.total_ms >= 1000
 
 
 @pytest.mark.skipif(importlib.util.find_spec("locust") is None, reason="Locust is not installed: uv sync --extra load")
