@@ -136,11 +136,14 @@ def _outputs(path: Path | None) -> Outputs:
 
 
 def _checked(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise SettingsError(
-            f"--endpoint-url {url!r}: expected https://HOST:PORT (the SDK has no bidirectional stream without TLS)"
-        )
+    expected = "expected https://HOST:PORT (the SDK has no bidirectional stream without TLS)"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise SettingsError(f"--endpoint-url {url!r}: {error}; {expected}") from error
+    if parts.scheme != "https" or not parts.hostname or port == 0 or parts.path.strip("/") or parts.query:
+        raise SettingsError(f"--endpoint-url {url!r}: {expected}")
     return url.rstrip("/")
 
 

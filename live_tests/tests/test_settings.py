@@ -1,6 +1,7 @@
 """Options, outputs file and environment of a live run."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_on_this_machine_the_region_does_not_matter() -> None:
     [
         ({"endpoint": "a_b"}, "--endpoint 'a_b': expected letters"),
         ({"endpoint": "m", "endpoint_url": "http://127.0.0.1:8443"}, "expected https://HOST:PORT"),
+        (
+            {"endpoint": "m", "endpoint_url": "https://[::1"},
+            "'https://[::1': Invalid IPv6 URL; expected https:",
+        ),
+        ({"endpoint": "m", "endpoint_url": "https://localhost:99999"}, "range 0-65535; expected https://HOST:PORT"),
+        ({"endpoint": "m", "endpoint_url": "https://localhost:0"}, "expected https://HOST:PORT"),
+        ({"endpoint": "m", "endpoint_url": "https://localhost:abc"}, "expected https://HOST:PORT"),
         ({"endpoint": "m", "region": None}, "no region is known: name it with --region"),
         ({"endpoint": "m", "region": "Oregon"}, "expected a region such as us-west-2"),
         ({"endpoint": "m", "agent_runtime": "voice"}, "expected arn:aws:bedrock-agentcore"),
@@ -59,7 +67,7 @@ def test_on_this_machine_the_region_does_not_matter() -> None:
     ],
 )
 def test_what_cannot_be_understood_says_what_is_expected(options: dict[str, object], words: str) -> None:
-    with pytest.raises(SettingsError, match=words.replace("(", r"\(")):
+    with pytest.raises(SettingsError, match=re.escape(words)):
         settings(**({"region": "eu-west-1", "environment": {}} | options))  # type: ignore[arg-type]
 
 
