@@ -123,8 +123,20 @@ class Reader:
         end = self._profile.end
         return end.seconds if isinstance(end, SilenceMark) and self._answer.parts else None
 
-    def feed(self, part: Part) -> None:
-        """Take the next part; afterwards ``answer.outcome`` says whether the answer is over."""
+    def feed(self, part: Part) -> bool:
+        """Take the next part; afterwards ``answer.outcome`` says whether the answer is over.
+
+        Returns whether it is audio or one of the messages that the profile knows.
+        """
+        answer = self._answer
+        before, told = len(answer.audio) + len(answer.undecodable), len(answer.controls)
+        waits = isinstance(answer.outcome, Silence)
+        self._sort(part)
+        known = any(control.role != "other" for control in answer.controls[told:])
+        over = waits and not isinstance(answer.outcome, Silence)
+        return known or over or len(answer.audio) + len(answer.undecodable) > before
+
+    def _sort(self, part: Part) -> None:
         answer = self._answer
         answer.parts.append(part)
         if isinstance(self._profile.end, AnyReplyMark):

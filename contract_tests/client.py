@@ -74,11 +74,15 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Nothing came for ``seconds``."""
+    """Nothing came for ``seconds``; or nothing but ``others``, messages that belong to no answer."""
 
     seconds: float
+    others: int = 0
 
     def __str__(self) -> str:
+        if self.others:
+            messages = "a message that belongs" if self.others == 1 else f"{self.others} messages that belong"
+            return f"nothing but {messages} to no answer for {self.seconds:.1f} s"
         return f"silence for {self.seconds:.1f} s"
 
 

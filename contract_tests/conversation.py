@@ -5,10 +5,12 @@ import asyncio
 from contract_tests.answer import Answer, Reader
 from contract_tests.client import Ended, Failed, Part, Session, Silence
 from contract_tests.profile import Profile
+from contract_tests.waiting import Waiting
 
 __all__ = ["Conversation"]
 
 _EXCERPT = 120
+_LONGEST_TAIL_S = 30.0
 
 
 class Conversation:
@@ -36,7 +38,7 @@ class Conversation:
     async def request(self, request_id: str, text: str | None = None, voice: str | None = None) -> Answer:
         """Send a good request; returns the answer that is still empty, for :meth:`hear`."""
         if self.tail and self.answers:
-            await self.drain(self.tail)
+            await self.drain(self.tail, _LONGEST_TAIL_S)
         rule = self.profile.request
         self.longest_text = max(self.longest_text, len(rule.sentences[0] if text is None else text))
         payload = rule.render(request_id, text, voice)
@@ -75,30 +77,53 @@ class Conversation:
         return answer
 
     async def hear(self, answer: Answer, patience: float | None = None, parts: int | None = None) -> Answer:
-        """Read until the answer is over, the session is over, or nothing has come for ``patience`` seconds.
+        """Read until the answer is over, the session is over, or nothing of it has come for ``patience`` seconds.
 
         With ``parts`` reading stops once the answer has so many parts; the next call with the same answer goes on.
         """
         reader = self._reader
         if reader is None or reader.answer is not answer:
             reader = self._reader = Reader(self.profile, answer)
+        patience = patience or self.patience
+        waiting = Waiting(self.session.now)
         while isinstance(answer.outcome, Silence):
             if parts is not None and len(answer.parts) >= parts:
                 break
             ending = reader.ends_on_silence
-            event = await self.session.receive(ending or patience or self.patience)
+            bounded = ending is None or bool(answer.audio)
+            left = waiting.left(self.session.now, ending or patience, bounded=bounded)
+            event = await self.session.receive(left)
             if isinstance(event, Part):
-                reader.feed(event)
+                waiting.took(self.session.now, progress=reader.feed(event))
             elif isinstance(event, Silence):
-                answer.outcome = event if ending is None else "complete"
+                answer.outcome = waiting.silence(self.session.now, patience) if ending is None else "complete"
                 break
             else:
                 answer.outcome = event
         return answer
 
-    async def drain(self, quiet: float) -> None:
-        """Read and drop what still comes, until ``quiet`` seconds are silent or the session is over."""
-        while isinstance(await self.session.receive(quiet), Part):
+    async def pause(self, seconds: float) -> Ended | Failed | None:
+        """Send nothing for so many seconds, whatever comes meanwhile; return how the session ended in them, if so."""
+        until = self.session.now + seconds
+        while (left := until - self.session.now) > 0:
+            event = await self.session.receive(left)
+            if isinstance(event, Ended | Failed):
+                return event
+        return None
+
+    async def goes_on(self, within: float) -> bool:
+        """Tell whether audio, or a message that the profile knows, comes within so many seconds, unasked."""
+        reader = Reader(self.profile, Answer("", self.session.now))
+        until = self.session.now + within
+        while isinstance(event := await self.session.receive(max(0.0, until - self.session.now)), Part):
+            if reader.feed(event):
+                return True
+        return False
+
+    async def drain(self, quiet: float, within: float) -> None:
+        """Read and drop what still comes, until it is quiet for ``quiet`` seconds, at most ``within`` seconds."""
+        until = self.session.now + within
+        while self.session.now < until and isinstance(await self.session.receive(quiet), Part):
             pass
 
     async def finish(self, within: float) -> Ended | Failed | Silence:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
-from contract_tests.client import Part
 from contract_tests.direct import dialled
 from contract_tests.pace import busy_text, first_audio_s
 from contract_tests.reach import Capability
@@ -88,11 +87,7 @@ class DisconnectStopsWork(Check):
             async with bench.connect() as conversation:
                 answer = await conversation.request(f"next-{rounds}")
                 await conversation.hear(answer, bench.patience + work)
-                stray = (
-                    answer.complete
-                    and not solo.chatty
-                    and isinstance(await conversation.session.receive(_QUIET_S), Part)
-                )
+                stray = answer.complete and not solo.chatty and await conversation.goes_on(_QUIET_S)
                 closing = await bench.closing(conversation)
             log = ("the session that was left", *left, "the next session", *bench.log(conversation))
             sent = f"a text of {len(text)} characters, {how} after its first audio, and a good request in a new session"
@@ -117,7 +112,7 @@ class DisconnectStopsWork(Check):
         for number in (1, 2):
             async with bench.connect() as conversation:
                 answers.append(await conversation.ask(f"solo-{number}"))
-                chatty = chatty or isinstance(await conversation.session.receive(_QUIET_S), Part)
+                chatty = chatty or await conversation.goes_on(_QUIET_S)
             if not answers[-1].complete:
                 return None, bench.log(conversation)
         sizes = [_size(answer) for answer in answers]

@@ -3,7 +3,7 @@
 from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
-from contract_tests.client import Ended, Failed, Part
+from contract_tests.client import Ended, Failed
 from contract_tests.conversation import Conversation
 from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, failed, passed
@@ -60,17 +60,16 @@ class ManySentences(Check):
 
     async def _pause(self, bench: Bench, conversation: Conversation) -> Finding | None:
         conversation.session.note(f"is silent for {bench.idle_seconds:g} s")
-        event = await conversation.session.receive(bench.idle_seconds)
-        if isinstance(event, Ended | Failed):
+        began = conversation.session.now
+        event = await conversation.pause(bench.idle_seconds)
+        if event is not None:
             return failed(
                 sent=f"nothing for {bench.idle_seconds:g} s, between two requests",
                 expected="the session stays open",
-                observed=f"{event}, {event.at - conversation.session.now + bench.idle_seconds:.1f} s into the pause",
+                observed=f"{event}, {event.at - began:.1f} s into the pause",
                 causes=("An idle timer in the container, or in its server, takes a pause for the end.",),
                 fix=_LOOP,
             )
-        if isinstance(event, Part):
-            await conversation.drain(bench.idle_seconds)
         return _judge(
             bench, f"a request after {bench.idle_seconds:g} s of silence", await conversation.ask("after-pause")
         )

@@ -15,6 +15,7 @@ from contract_tests.pace import busy_text
 from contract_tests.profile import CancelRule, Profile
 from contract_tests.snippets import node
 from contract_tests.verdict import Finding, Fix, Status, failed, not_applicable, passed, warned
+from contract_tests.waiting import Waiting
 
 __all__ = ["OrderAndCancel"]
 
@@ -134,6 +135,7 @@ class _Ear:
         self._cancel = cancel
         self._answer = conversation.expect(ids[0])
         self._reader = Reader(conversation.profile, self._answer)
+        self._waiting = Waiting(conversation.session.now)
         self.events: list[_Event] = []
 
     def has(self, kind: str, request_id: str) -> bool:
@@ -142,6 +144,7 @@ class _Ear:
 
     async def until_over(self, ids: set[str]) -> Ended | Failed | Silence | None:
         """Read until each of ``ids`` has its end or an error; return what came instead, if it did."""
+        self._waiting = Waiting(self._conversation.session.now)
         while not all(self.has("end", each) or self.has("error", each) for each in ids):
             if (outcome := await self._next()) is not None:
                 return outcome
@@ -150,21 +153,26 @@ class _Ear:
     async def until(self, kind: str, request_id: str) -> Ended | Failed | Silence | None:
         """Read until such an event has come; return what came instead, if it did. Audio belongs to nobody."""
         wanted = "" if kind == "audio" else request_id
+        self._waiting = Waiting(self._conversation.session.now)
         while not self.has(kind, wanted):
             if (outcome := await self._next()) is not None:
                 return outcome
         return None
 
     async def _next(self) -> Ended | Failed | Silence | None:
-        part = await self._conversation.session.receive(self._conversation.patience)
+        session, patience = self._conversation.session, self._conversation.patience
+        part = await session.receive(self._waiting.left(session.now, patience))
+        if isinstance(part, Silence):
+            return self._waiting.silence(session.now, patience)
         if not isinstance(part, Part):
             return part
         controls, audio = len(self._answer.controls), len(self._answer.audio)
-        self._reader.feed(part)
+        known, before = self._reader.feed(part), len(self.events)
         size = sum(map(len, self._answer.audio[audio:]))
         if size:
             self.events.append(_Event("audio", size=size))
         self.events += [event for each in self._answer.controls[controls:] for event in self._about(each.body)]
+        self._waiting.took(session.now, progress=known or len(self.events) > before)
         return None
 
     def _about(self, body: object) -> list[_Event]:

@@ -9,7 +9,6 @@ from itertools import groupby
 from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
-from contract_tests.client import Part
 from contract_tests.conversation import Conversation
 from contract_tests.direct import DirectSession, dialled
 from contract_tests.reach import Capability
@@ -23,6 +22,7 @@ from emulator.running import Running
 __all__ = ["EARLY_PING", "READY", "ReadinessAndStop"]
 
 _POLL_S = 0.1
+_LAST_WORDS_S = 3.0
 _PING_TIMEOUT_S = 2.0
 _COLD_TIMES = 3
 _COLD_MORE_S = 3.0
@@ -205,8 +205,7 @@ async def _stop(
         if code is None:
             await asyncio.sleep(_POLL_S)  # another process: there is no event to wait for
     took = time.monotonic() - began
-    while isinstance(await conversation.session.receive(_POLL_S), Part):
-        pass
+    await conversation.drain(_POLL_S, _LAST_WORDS_S)
     closing = _judge_end(sent, session)
     if code is None:
         stack = await bench.stack()
