@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,8 @@ MEASURED: Mapping[str, Measurement] = {
     "batching": batching,
 }
 DERIVED: Mapping[str, Derivation] = {"drift": drift, "cost": cost, "plan": capacity, "panel": panel}
+DRAWN = ("tts", "latency", "throughput", "scalability", "maximum", "scaleout", "leaks")
+"""Measurements that have a chart."""
 _NO_CONDITION = ("command", "json", "plot", "dry_run", "engine")
 
 
@@ -58,11 +61,14 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--json", type=Path, metavar="FILE", help="write the result, raw figures and conditions")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--engine", choices=ENGINES, default="onnx", help="%(default)s")
-    common.add_argument("--plot", type=Path, metavar="FILE", help="write a chart (SVG)")
     common.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, measurement in MEASURED.items():
-        measurement.arguments(commands.add_parser(name, parents=[common, out], help=_help(measurement.__doc__)))
+        command = commands.add_parser(name, parents=[common, out], help=_help(measurement.__doc__))
+        # read of all, to say which ones have a chart
+        shown = "write a chart (SVG)" if name in DRAWN else argparse.SUPPRESS
+        command.add_argument("--plot", type=Path, metavar="FILE", help=shown)
+        measurement.arguments(command)
     for name, derivation in DERIVED.items():
         derivation.arguments(commands.add_parser(name, parents=[out], help=_help(derivation.__doc__)))
     draw = commands.add_parser("plot", help="draw a result as SVG")
@@ -82,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = parser().parse_args(arguments)
     try:
+        _check(options)
         if options.command in MEASURED:
             return _measure(options)
         if options.command == "plot":
@@ -94,6 +101,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing was measured to the end\n")
         return 130
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise ValueError where the result could not be written: found out afterwards, it would be lost."""
+    given = vars(options)
+    for name in ("json", "plot"):
+        if (path := given.get(name)) is not None:
+            _check_file(f"--{name} {path}", path)
+    if given.get("plot") is None:
+        return
+    if options.command not in DRAWN:
+        raise ValueError(f"{options.command} has no chart; leave --plot out. These have one: {', '.join(DRAWN)}.")
+    if options.command == "scaleout" and not options.sessions:
+        raise ValueError("the chart of scaleout is of a second instance under load: it needs --sessions above 0")
+
+
+def _check_file(given: str, path: Path) -> None:
+    directory = path.absolute().parent
+    if not directory.is_dir():
+        raise ValueError(f"{given}: the directory {directory} does not exist")
+    if path.is_dir():
+        raise ValueError(f"{given}: expected a file, this is a directory")
+    if not os.access(path if path.exists() else directory, os.W_OK):
+        raise ValueError(f"{given}: it cannot be written, permission denied")
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
@@ -123,11 +154,10 @@ def _measure(options: argparse.Namespace) -> int:
         progress.end()
     if not report.has_gpu():
         result.table.rows.append(("a GPU (none here)", *(None for _ in result.table.columns[1:])))
-    if options.plot:
-        if result.chart is None:
-            raise ValueError(f"{options.command} has no chart; leave --plot out")
+    code = _tell(options, conditions, result)
+    if options.plot and result.chart is not None:
         options.plot.write_text(result.chart.svg(), encoding="utf-8")
-    return _tell(options, conditions, result)
+    return code
 
 
 def _tell(options: argparse.Namespace, conditions: dict[str, Any], result: Result) -> int:

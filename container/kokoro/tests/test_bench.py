@@ -17,6 +17,7 @@ import pytest
 
 from container.kokoro.bench import __main__ as bench
 from container.kokoro.bench import client, leaks, load, naive, servers
+from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, conditions, percentile
 from container.kokoro.bench.result import Result
@@ -57,6 +58,7 @@ def result(tmp_path: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
     file = tmp_path / f"{arguments[0]}.json"
     assert bench.main([*arguments, "--json", str(file)]) == code
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    assert arguments[0] in bench.DRAWN or found["chart"] is None
     return found
 
 
@@ -214,6 +216,50 @@ def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str], fake_serve
         assert bench.main([command, "--dry-run", *more]) == 0
     assert capsys.readouterr().out.count("would: ") == len(bench.MEASURED)
     assert fake_servers == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ping", "--plot", "p.svg"], "ping has no chart; leave --plot out. These have one: tts, latency, throughput"),
+        (["scaleout", "--sessions", "0", "--plot", "p.svg"], "it needs --sessions above 0"),
+        (["tts", "--plot", "none/p.svg"], "--plot none/p.svg: the directory {}/none does not exist"),
+        (["tts", "--plot", "p.svg", "--json", "none/j.json"], "--json none/j.json: the directory {}/none does not"),
+        (["ping", "--json", "."], "--json .: expected a file, this is a directory"),
+    ],
+)
+def test_what_could_not_be_written_is_told_before_anything_is_measured(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fake_servers: list[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert bench.main(arguments) == 1
+    assert words.format(tmp_path) in capsys.readouterr().err
+    assert fake_servers == []
+
+
+def test_a_chart_that_cannot_be_drawn_costs_neither_table_nor_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(_: Chart) -> str:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Chart, "svg", full)
+    found = result(tmp_path, "latency", "--runs", "1", "--plot", str(tmp_path / "p.svg"), code=1)
+    printed = capsys.readouterr()
+    assert "| page " in printed.out
+    assert found["rows"]
+    assert "error: no space left" in printed.err
+
+
+def test_the_page_names_the_commands_with_a_chart() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "kokoro.md").read_text(encoding="utf-8")
+    names = [f"`{name}`" for name in bench.DRAWN]
+    assert f"{', '.join(names[:-1])} and {names[-1]} have one" in page
 
 
 def test_whoever_ends_it_ends_its_servers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
