@@ -1,4 +1,4 @@
-"""Failures that are known and expected, in a file: they do not fail a run, and an entry that no longer fails does.
+"""Failures that are known and expected, in a file: they do not fail a run, and an entry whose check passes does.
 
 One check a line, its id and, behind a ``#``, the reason. A run judges the entries of the checks that it made.
 """
@@ -41,11 +41,14 @@ def read_baseline(path: Path, known: Iterable[str]) -> dict[str, str]:
 
 
 def expected(verdict: Verdict, entries: Mapping[str, str]) -> Verdict:
-    """Return the verdict as it counts with a baseline: an expected failure warns, an entry that is stale fails."""
+    """Return the verdict, not yet graded, as it counts with a baseline: what is expected warns, a stale entry fails.
+
+    An entry is stale where nothing is wrong any more: what only warns fails other runs, graded by another level.
+    """
     if verdict.id not in entries or verdict.status is Status.NOT_APPLICABLE:
         return verdict
     reason = entries[verdict.id] or "no reason is given"
-    if verdict.status is not Status.FAIL:
+    if verdict.status is Status.PASS:
         stale = Finding(
             Status.FAIL,
             f"it does not fail any more: {verdict.worst.observed}",
@@ -55,7 +58,7 @@ def expected(verdict: Verdict, entries: Mapping[str, str]) -> Verdict:
         return replace(verdict, behaviour=stale)
 
     def known(finding: Finding) -> Finding:
-        if finding.status is not Status.FAIL:
+        if finding.status not in {Status.FAIL, Status.WARN}:
             return finding
         return replace(finding, status=Status.WARN, observed=f"expected ({reason}): {finding.observed}")
 

@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--contract-baseline",
         metavar="FILE",
         type=Path,
-        help="failures that are expected, an id and a reason a line (CT12  # ticket 7); one that fails no more, fails",
+        help="failures that are expected, an id and a reason a line (CT12  # ticket 7); one that passes, fails",
     )
     group.addoption(
         "--contract-annotations",

@@ -272,3 +272,24 @@ def test_a_container_that_refuses_the_default_request_is_not_called_good_in_sile
     assert code == 0, output
     assert "WARN  CT0" in output
     assert "Write a profile for it" in output
+
+
+@pytest.mark.parametrize("level", ["MUST", "SHOULD"])
+@pytest.mark.parametrize(
+    ("methods", "status", "words"),
+    [
+        ("['GET']", 0, r"WARN +CT24 .*expected \(ticket 7\): .*HTTP 405"),
+        ("['GET', 'POST']", 1, r"FAIL +CT24 .*it does not fail any more"),
+    ],
+)
+def test_a_warning_may_be_expected_at_every_level(
+    tmp_path: Path, methods: str, status: int, words: str, level: str
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        ECHO.format(ping="", more="").replace("ping)", f"ping, methods={methods})"), "utf-8"
+    )
+    (tmp_path / "known.txt").write_text("CT24  # ticket 7\n", "utf-8")
+    arguments = ["--target", "mine:app", "--contract-baseline=known.txt", "--contract-level", level, "-k", "CT24"]
+    code, output, _ = run(tmp_path, *arguments)
+    assert code == status, output
+    assert re.search(words, output), output
