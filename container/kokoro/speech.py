@@ -93,7 +93,7 @@ class Speech:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the last sentences all failed."""
+        """Whether the model failed on the last sentences, all of them."""
         return self._failures >= MAX_FAILURES
 
     @property
@@ -131,22 +131,12 @@ class Speech:
         """Speak one piece of `utterance`; stops between two runs of the model once `delivery` is abandoned."""
         begun = self.clock()
         place = self._company.join()
-        parts: list[Samples] = []
         try:
             reading = self._reader.read(piece.text, language(utterance.voice))
-            for run in reading.runs:
-                if delivery is not None and delivery.abandoned:
-                    break
-                parts.append(self._engine.synthesise(run, utterance.voice, utterance.speed))
-            samples = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
-            if not np.isfinite(samples).all():
-                raise SynthesisError("the model returned samples that are no numbers")
-        except Exception:
-            self._failures += 1
-            raise
+            parts = self._synthesise(reading, utterance, delivery)
         finally:
             beside = self._company.leave(place)
-        self._failures = 0 if parts else self._failures
+        samples = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
         computing_s = self.clock() - begun
         if len(parts) == len(reading.runs):
             size, audio_s = letters(piece.text)[-1], len(samples) / MODEL_RATE
@@ -155,6 +145,23 @@ class Speech:
         lead, tail = (None if part is None else part / utterance.speed for part in (piece.lead_s, piece.tail_s))
         samples = pcm.trimmed(samples, lead, tail)
         return Spoken(samples, len(reading.unspoken), computing_s)
+
+    def _synthesise(self, reading: Reading, utterance: Utterance, delivery: "Delivery | None") -> list[Samples]:
+        """Return the samples of each run, and count failures: the model's alone, a reader may fail in one language."""
+        parts: list[Samples] = []
+        try:
+            for run in reading.runs:
+                if delivery is not None and delivery.abandoned:
+                    break
+                samples = self._engine.synthesise(run, utterance.voice, utterance.speed)
+                if not np.isfinite(samples).all():
+                    raise SynthesisError("the model returned samples that are no numbers")
+                parts.append(samples)
+        except Exception:
+            self._failures += 1
+            raise
+        self._failures = 0 if parts else self._failures
+        return parts
 
     def utter(self, utterance: Utterance) -> "Delivery":
         """Begin to speak `utterance`. Nothing is computed before its frames are asked for."""

@@ -13,10 +13,11 @@ import pytest
 from container.kokoro.app import create_app
 from container.kokoro.errors import SetupError
 from container.kokoro.pcm import Samples
+from container.kokoro.phonemes import Reading
 from container.kokoro.speech import MAX_FAILURES, Speech
 from container.kokoro.tests.client import TIMEOUT_S, ask
 from container.kokoro.tests.conftest import Served
-from container.kokoro.tests.fakes import FakeEngine, speech
+from container.kokoro.tests.fakes import FakeEngine, FakeReader, speech
 from container.kokoro.tests.servers import SERVERS, serving
 from container.kokoro.tests.servers import session as open_session
 
@@ -165,3 +166,23 @@ async def test_a_broken_model_is_unhealthy_until_it_works_again(
     assert (await http.get("/ping")).status_code == 503
     await http.post("/invocations", json={"text": "fine"})
     assert (await http.get("/ping")).status_code == 200
+
+
+async def test_a_language_that_cannot_be_read_makes_no_broken_model(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+
+    class English(FakeReader):
+        def read(self, text: str, language: str) -> Reading:
+            if language != "a":
+                raise RuntimeError("espeak-ng did not start")
+            return super().read(text, language)
+
+    app = create_app(lambda: Speech(FakeEngine(), English()))
+    with serving(app, "uvicorn") as port:
+        assert await asyncio.to_thread(app.state.model.done.wait, TIMEOUT_S)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S) as http:
+            for _ in range(MAX_FAILURES):
+                answer = await http.post("/invocations", json={"text": "Hello.", "voice": "bf_emma"})
+                assert answer.json()["code"] == "synthesis_failed"
+            assert (await http.get("/ping")).status_code == 200
+            assert (await http.post("/invocations", json={"text": "Hello."})).status_code == 200
