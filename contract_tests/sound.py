@@ -32,8 +32,8 @@ class Sound:
         return min(self.seconds, _LONGEST_S)
 
     def _stretch(self) -> bytes:
-        size = round(self.shown_seconds * self.sample_rate) * 2
-        return self.pcm[: size // 2 * 2]
+        samples = min(len(self.pcm) // 2, round(self.shown_seconds * self.sample_rate))  # half a sample is left out
+        return self.pcm[: samples * 2]
 
     def data_uri(self) -> str:
         """Return the stretch as a WAV file in a ``data:`` URI."""

@@ -1,7 +1,13 @@
 """The report page, by its markup."""
 
+import base64
+import io
 import re
+import wave
+from dataclasses import replace
 from html.parser import HTMLParser
+
+import pytest
 
 from contract_tests.html import to_html
 from contract_tests.sound import Sound
@@ -130,6 +136,14 @@ def test_long_audio_is_cut_to_what_a_page_can_hold() -> None:
     assert (sound.seconds, sound.shown_seconds) == (60.0, 6.0)
     assert len(sound.data_uri()) < 150_000
     assert Sound(b"", 8000, "x").envelope() == []
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 4801, 4803])
+def test_half_a_sample_at_the_end_is_left_out(size: int) -> None:
+    text = to_html([replace(BAD, sound=Sound(b"\1" * size, 24000, "request 'r1'"))], "the app", "kokoro", "today")
+    (audio,) = Page(text).all("audio")
+    with wave.open(io.BytesIO(base64.b64decode((audio["src"] or "").split(",")[1]))) as file:
+        assert file.getnframes() == size // 2
 
 
 def test_images_have_a_text_and_scrolling_boxes_take_the_keyboard() -> None:
