@@ -9,7 +9,6 @@ from deploy import agents, images, leftovers, outputs, preflight, push, sbom, st
 from deploy.console import (
     DEFAULTS,
     Advisories,
-    Digest,
     Region,
     Yes,
     agreed,
@@ -22,6 +21,7 @@ from deploy.console import (
     show_leftovers,
     template_paths,
 )
+from deploy.options import Digest
 from deploy.prices import Prices, dollars
 from deploy.settings import AGENT_REPOSITORY, AGENT_STACK, ENDPOINT_STACK, FOUNDATION_STACK, Settings
 from deploy.workflow import Deployment

@@ -23,7 +23,6 @@ __all__ = [
     "DEFAULTS",
     "NOT_CONFIRMED",
     "Advisories",
-    "Digest",
     "Region",
     "Yes",
     "agreed",
@@ -45,7 +44,6 @@ Advisories = Annotated[
     bool, typer.Option("--advisories", help="Only ask OSV for known vulnerabilities of the pinned packages.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Digest = Annotated[str | None, typer.Option("--image", help="sha256:...; else the newest in the repository.")]
 DEFAULTS = Settings("0" * 12, "us-east-1")
 _OURS = (DeployError, NodeMissingError, OutputsError, SettingsError, SynthesisError)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from urllib.request import urlopen
 
 from deploy.errors import DeployError
+from deploy.settings import AGENT_REPOSITORY
 
 __all__ = ["DOCKER_MANIFEST", "Clients", "Image", "inspect", "labels", "newest"]
 
@@ -70,7 +71,18 @@ def inspect(cloud: Clients, repository: str, digest: str) -> Image:
     Raises:
         DeployError: it is not there, or its configuration cannot be read.
     """
-    return _read(cloud.client("ecr"), {"repositoryName": repository}, {"imageDigest": digest})
+    from botocore.exceptions import ClientError  # noqa: PLC0415  # slow
+
+    try:
+        return _read(cloud.client("ecr"), {"repositoryName": repository}, {"imageDigest": digest})
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "RepositoryNotFoundException":
+            raise
+        raise DeployError(
+            f"There is no repository {repository} yet, and so no image {digest}. '{_tool(repository)} deploy' without "
+            "--image makes it and builds an image. To push one by other means, make it with 'aws ecr create-repository "
+            f"--repository-name {repository}': a deployment takes in what is there."
+        ) from None
 
 
 def labels(cloud: Clients, address: str) -> Mapping[str, str]:
@@ -104,7 +116,7 @@ def _read(client: Any, where: Mapping[str, str], image_id: Mapping[str, str]) ->
         reason = next((failure.get("failureReason", "") for failure in answer.get("failures", [])), "")
         raise DeployError(
             f"{repository} has no image {name}{reason and f' ({reason})'}. See 'aws ecr describe-images "
-            f"--repository-name {repository}', or push one with 'image push'."
+            f"--repository-name {repository}', or push one with '{_tool(repository)} image push'."
         )
     digest = answer["images"][0].get("imageId", {}).get("imageDigest", name)
     manifest = json.loads(answer["images"][0]["imageManifest"])
@@ -124,6 +136,11 @@ def _read(client: Any, where: Mapping[str, str], image_id: Mapping[str, str]) ->
         details.get("Entrypoint") or [],
         details.get("Labels") or {},
     )
+
+
+def _tool(repository: str) -> str:
+    """Name the console script that fills a repository."""
+    return "agent-infra" if repository == AGENT_REPOSITORY else "speech-infra"
 
 
 def _fetch(url: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ __all__ = [
     "AGENT_STACK",
     "AMIS",
     "BIDI_LABEL",
+    "DIGEST",
     "ENDPOINT_STACK",
     "FOUNDATION_STACK",
     "NO_DIGEST",
@@ -38,11 +39,14 @@ AMIS = {
 """InferenceAmiVersion to the CUDA version of its driver
 (https://docs.aws.amazon.com/sagemaker/latest/dg/inference-gpu-drivers.html)."""
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+"""Of an image."""
+
 _INSTANCE = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9]+")
 _ENDPOINT = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _RUNTIME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,47}")
 _MODEL_DATA = re.compile(r"models/[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+/")
+_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}")
 _SECRET = re.compile(r"SECRET|TOKEN|PASSW|CREDENTIAL|PRIVATE|API_?KEY|ACCESS_?KEY", re.IGNORECASE)
 _GEOGRAPHY = re.compile(r"^(global|us|us-gov|eu|apac|jp|au|ca)\.(.+)$")
 
@@ -95,7 +99,7 @@ class Settings:
         _expect(self.ami in AMIS, f"InferenceAmiVersion {self.ami!r}", f"one of {', '.join(AMIS)}")
         for digest in (self.image_digest, self.agent_digest):
             _expect(
-                _DIGEST.fullmatch(digest), f"image {digest!r}", "a digest, sha256: and 64 hex digits (a tag can change)"
+                DIGEST.fullmatch(digest), f"image {digest!r}", "a digest, sha256: and 64 hex digits (a tag can change)"
             )
         _expect(
             self.model_data is None or _MODEL_DATA.fullmatch(self.model_data),
@@ -109,6 +113,13 @@ class Settings:
             f"runtime name {self.runtime_name!r}",
             "a letter, then up to 47 letters, digits and underscores: AgentCore takes no dash",
         )
+        _expect(
+            self.alarm_topic is None or _TOPIC.fullmatch(self.alarm_topic),
+            f"alarm topic {self.alarm_topic!r}",
+            "the ARN of an SNS topic, such as arn:aws:sns:us-east-1:123456789012:alarms",
+        )
+        alarm = self.first_audio_alarm_ms
+        _expect(alarm is None or alarm > 0, f"an alarm on first audio above {alarm} ms", "more than 0")
         for name, _ in self.environment:
             _expect(
                 not _SECRET.search(name),
@@ -116,6 +127,11 @@ class Settings:
                 "no secret: it would stand in the template and in DescribeModel, and a container without network "
                 "needs none",
             )
+        _expect(
+            self.max_instances is not None or self.sessions_per_instance is None,
+            f"{self.sessions_per_instance} sessions per instance, without autoscaling,",
+            "--max-instances with --sessions-per-instance, which is what autoscaling aims at",
+        )
         if self.max_instances is not None:
             _expect(
                 self.max_instances >= self.instances, f"{self.max_instances} instances at most", "not below --instances"

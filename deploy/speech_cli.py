@@ -11,7 +11,6 @@ from deploy.console import (
     DEFAULTS,
     NOT_CONFIRMED,
     Advisories,
-    Digest,
     Region,
     Yes,
     agreed,
@@ -25,6 +24,22 @@ from deploy.console import (
     template_paths,
 )
 from deploy.errors import DeployError
+from deploy.options import (
+    Alarm,
+    Ami,
+    Digest,
+    Endpoint,
+    Engine,
+    Environment,
+    Instance,
+    Instances,
+    MaxInstances,
+    Minutes,
+    Sessions,
+    Topic,
+    Weights,
+    pairs,
+)
 from deploy.prices import Prices, dollars
 from deploy.settings import ENDPOINT_STACK, FOUNDATION_STACK, SPEECH_REPOSITORY, VARIANT, Settings
 from deploy.workflow import Choices, Deployment
@@ -36,24 +51,6 @@ image_app = typer.Typer(help="The container's image.", no_args_is_help=True)
 weights_app = typer.Typer(help="The weights in S3.", no_args_is_help=True)
 app.add_typer(image_app, name="image")
 app.add_typer(weights_app, name="weights")
-
-Endpoint = Annotated[str, typer.Option("--endpoint", help="Name of the endpoint.")]
-Instance = Annotated[str, typer.Option("--instance-type")]
-Instances = Annotated[int, typer.Option("--instances", min=1)]
-Ami = Annotated[str, typer.Option("--ami", help="InferenceAmiVersion: the GPU driver.")]
-Engine = Annotated[str, typer.Option("--engine", help="torch (GPU) or onnx (CPU).")]
-Weights = Annotated[str, typer.Option("--weights", help="auto, image, or a version that 'weights push' has named.")]
-MaxInstances = Annotated[int | None, typer.Option("--max-instances", help="Autoscaling up to so many.")]
-Sessions = Annotated[
-    float | None, typer.Option("--sessions-per-instance", help="What autoscaling aims at: measure it first.")
-]
-Alarm = Annotated[
-    float | None, typer.Option("--first-audio-alarm-ms", help="Alarm above this 95th percentile: measure it first.")
-]
-Topic = Annotated[str | None, typer.Option("--alarm-topic", help="ARN of an SNS topic for alarms.")]
-Environment = Annotated[list[str] | None, typer.Option("--env", help="NAME=VALUE for the container; repeatable.")]
-
-Minutes = Annotated[int, typer.Option("--minutes", min=1, max=1440, help="Look back so many minutes.")]
 
 
 def main() -> None:
@@ -88,7 +85,7 @@ def deploy(
         sessions_per_instance=sessions_per_instance,
         first_audio_alarm_ms=first_audio_alarm_ms,
         alarm_topic=alarm_topic,
-        environment=_pairs(env or []),
+        environment=pairs(env or []),
     )
     with connected(region, settings) as deployment:
         deployment.report(deployment.general_checks(engine))
@@ -204,7 +201,7 @@ def diff(
         sessions_per_instance=sessions_per_instance,
         first_audio_alarm_ms=first_audio_alarm_ms,
         alarm_topic=alarm_topic,
-        environment=_pairs(env or []),
+        environment=pairs(env or []),
     )
     with connected(region, settings) as deployment:
         if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
@@ -281,14 +278,6 @@ def push_weights(
         deployment.ensure_foundation()
         for line in weights.push(deployment.cloud, deployment.settings.bucket, files):
             say(line)
-
-
-def _pairs(words: list[str]) -> tuple[tuple[str, str], ...]:
-    pairs = [word.partition("=") for word in words]
-    wrong = [name for name, equals, _ in pairs if not equals or not name]
-    if wrong:
-        raise DeployError(f"--env {wrong[0]}: NAME=VALUE is expected.")
-    return tuple((name, value) for name, _, value in pairs)
 
 
 def _typed(bucket: str) -> None:

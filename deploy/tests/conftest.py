@@ -8,6 +8,9 @@ import pytest
 
 from deploy.settings import AGENT_STACK, ENDPOINT_STACK, FOUNDATION_STACK, Settings
 from deploy.synthesis import synthesise
+from deploy.tests.terminal import typed
+
+__all__ = ["typed"]
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
 FULL = Settings(

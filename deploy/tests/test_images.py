@@ -76,6 +76,24 @@ def test_an_image_is_found_by_digest() -> None:
 
 
 @pytest.mark.parametrize(
+    ("registry", "told"),
+    [
+        (Registry(manifest={}), r"Requested image not found.*or push one with '{} image push'\."),
+        (
+            Registry(refusal=ClientError({"Error": {"Code": "RepositoryNotFoundException"}}, "BatchGetImage")),
+            "no repository .* yet.*'{} deploy' without --image.*aws ecr create-repository",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("repository", "tool"), [("speech/kokoro", "speech-infra"), ("speech/agent", "agent-infra")])
+def test_an_image_that_is_not_there_says_which_command_pushes_one(
+    registry: Registry, told: str, repository: str, tool: str
+) -> None:
+    with pytest.raises(DeployError, match=told.replace("{}", tool)):
+        images.inspect(registry, repository, DIGEST)
+
+
+@pytest.mark.parametrize(
     ("address", "registry", "told"),
     [
         ("docker.io/library/voice:1", Registry(), "in no ECR repository"),
