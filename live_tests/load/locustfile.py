@@ -12,6 +12,7 @@ import random
 from typing import Any
 
 import gevent  # type: ignore[import-untyped]
+import psutil  # type: ignore[import-untyped]  # Locust brings it
 from gevent.event import Event  # type: ignore[import-untyped]
 from locust import User, between, events, task
 from locust.runners import MasterRunner, WorkerRunner
@@ -78,6 +79,9 @@ def _begin(environment: Any, **_: Any) -> None:
             if environment.parsed_options.answers:
                 gevent.spawn(_end_after, environment, environment.parsed_options.answers)
     except (SettingsError, NotConfiguredError, UnreachableError) as error:
+        if isinstance(environment.runner, MasterRunner):
+            for worker in psutil.Process().children():  # of --processes; Locust's own exit leaves them behind
+                worker.terminate()
         raise SystemExit(f"locust: {error}") from None
 
 

@@ -200,3 +200,23 @@ def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> Non
     assert heard is not None, done.stdout
     assert int(heard[1]) >= 12
     assert "1 instance behind the endpoint: 4.0 sessions" in done.stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("locust") is None, reason="Locust is not installed: uv sync --extra load")
+def test_without_credentials_nothing_stays_behind(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    kept = {name: value for name, value in rehearsal.environment.items() if not name.startswith("AWS_")}
+    done = subprocess.run(  # a worker that stays would hold the pipe: this would not return
+        [
+            *(sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")),
+            *("--headless", "-u", "1", "--processes", "2", "--endpoint", ENDPOINT, "--region", "us-east-1"),
+        ],
+        cwd=ROOT,
+        env=kept | {"HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "locust: no AWS credentials: sign in" in done.stdout
