@@ -3,6 +3,8 @@
 import os
 from typing import Literal
 
+from contract_tests.visible import visible
+
 __all__ = ["annotation", "wanted"]
 
 
@@ -21,7 +23,7 @@ def annotation(
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -10,6 +10,7 @@ from contract_tests.exit_status import ExitStatus
 from contract_tests.packing import pack, unpack
 from contract_tests.report import render
 from contract_tests.verdict import Verdict
+from contract_tests.visible import visible
 from emulator.launch import TargetError
 
 __all__ = ["Collector", "VerdictRepr", "attach", "verdict_of"]
@@ -25,7 +26,7 @@ class VerdictRepr(TerminalRepr):
     def __init__(self, verdict: Verdict, path: str) -> None:
         self.text = render(verdict)
         # read by pytest for its one-line summary of failures
-        self.reprcrash = ReprFileLocation(path, 0, verdict.worst.observed.split("\n")[0])
+        self.reprcrash = ReprFileLocation(path, 0, visible(verdict.worst.observed.split("\n")[0]))
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the verdict; its headings stand out."""

@@ -24,8 +24,10 @@ from contract_tests.collector import Collector, VerdictRepr, attach
 from contract_tests.export import to_json
 from contract_tests.progress import COLOURS, Progress
 from contract_tests.report import next_steps, render, summary_line
+from contract_tests.reportfile import report_problem
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
+from contract_tests.visible import visible
 from contract_tests.workers import (
     auto_workers,
     can_be_interrupted,
@@ -118,9 +120,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     except profile.ProfileError as error:
         raise pytest.UsageError(f"--profile {error}") from None
-    path: Path | None = config.getoption("contract_json")
-    if path is not None and not path.absolute().parent.is_dir():
-        raise pytest.UsageError(f"--contract-json {path}: the directory {path.absolute().parent} does not exist")
+    if (problem := report_problem(config.getoption("contract_json"))) is not None:
+        raise pytest.UsageError(f"--contract-json {problem}")
     config.stash[_target] = chosen
     config.stash[title] = str(agent or chosen)
     config.stash[_profile] = rules
@@ -213,7 +214,7 @@ def pronounce(config: pytest.Config, verdict: Verdict) -> None:
     if verdict.status is Status.FAIL:
         raise ContractFailedError(verdict)
     if verdict.status is Status.NOT_APPLICABLE:
-        pytest.skip(verdict.behaviour.observed)
+        pytest.skip(visible(verdict.behaviour.observed))
 
 
 def verdicts(config: pytest.Config) -> tuple[Verdict, ...]:

@@ -4,12 +4,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from contract_tests.verdict import Finding, Status, Verdict
+from contract_tests.visible import visible
 from emulator import facts
 
 __all__ = ["render", "summary_line", "why"]
 
 _WIDTH = 110
-_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\n")}
 _INDENT = "    "
 _GENERAL = "sagemaker"
 _FIRST = "CT0"
@@ -17,9 +17,9 @@ _BAD = frozenset({Status.FAIL, Status.WARN})
 
 
 def summary_line(verdict: Verdict) -> str:
-    """Return one line for the table at the end of a run."""
+    """Return one line for the table at the end of a run; what a container sent cannot control the terminal."""
     head = f"{verdict.status:<4}  {verdict.id:<5} {verdict.name:<26} {verdict.level:<6} {verdict.seconds:6.1f} s"
-    return f"{head}  {_first_sentence(_both_sides(verdict))}"
+    return f"{head}  {_first_sentence(visible(_both_sides(verdict)))}"
 
 
 def why(fact_ids: Sequence[str]) -> str:
@@ -36,7 +36,7 @@ def next_steps(verdicts: Sequence[Verdict], profile: str) -> Iterator[str]:
     unjudged = sum(verdict.status is Status.NOT_APPLICABLE for verdict in verdicts)
     first = next((verdict.behaviour for verdict in verdicts if verdict.id == _FIRST), None)
     if first is not None and first.status is Status.WARN and first.fix is not None:  # a profile that fits better
-        yield f"{_FIRST}: {first.fix.text}"
+        yield visible(f"{_FIRST}: {first.fix.text}")
     elif profile == _GENERAL and unjudged:
         those = "1 check needs" if unjudged == 1 else f"{unjudged} checks need"
         yield f"{those} to know more of the protocol: --profile, see docs/profiles.md."
@@ -54,7 +54,7 @@ def _both_sides(verdict: Verdict) -> str:
 
 def render(verdict: Verdict) -> str:
     """Return the full text of a verdict; what a container sent cannot control the terminal."""
-    return "\n".join(_lines(verdict)).translate(_VISIBLE)
+    return visible("\n".join(_lines(verdict)))
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:

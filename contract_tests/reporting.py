@@ -10,6 +10,7 @@ from contract_tests.annotations import annotation, wanted
 from contract_tests.baseline import BaselineError, read_baseline
 from contract_tests.catalogue import CHECKS
 from contract_tests.html import to_html
+from contract_tests.reportfile import report_problem
 from contract_tests.verdict import Status
 
 __all__ = ["baseline_of"]
@@ -44,9 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     except BaselineError as error:
         raise pytest.UsageError(f"--contract-baseline {error}") from None
-    report: Path | None = config.getoption("contract_html")
-    if report is not None and not report.absolute().parent.is_dir():
-        raise pytest.UsageError(f"--contract-html {report}: the directory {report.absolute().parent} does not exist")
+    if (problem := report_problem(config.getoption("contract_html"))) is not None:
+        raise pytest.UsageError(f"--contract-html {problem}")
 
 
 def baseline_of(config: pytest.Config) -> dict[str, str]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from contract_tests.sound import Sound
 from contract_tests.stack import Stack
+from contract_tests.visible import writable
 
 __all__ = ["Finding", "Fix", "Level", "Snippet", "Status", "Verdict", "failed", "not_applicable", "passed", "warned"]
 
@@ -50,6 +51,10 @@ class Fix:
     after: str = ""
     elsewhere: tuple[Snippet, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Keep what can be written: the text may quote a container."""
+        object.__setattr__(self, "text", writable(self.text))
+
     def on(self, stack: Stack | None) -> "Fix":
         """Return the fix with the lines for ``stack`` in place of the usual ones, where it has such."""
         for snippet in self.elsewhere:
@@ -68,6 +73,12 @@ class Finding:
     expected: str = ""
     causes: tuple[str, ...] = ()
     fix: Fix | None = None
+
+    def __post_init__(self) -> None:
+        """Keep what can be written: here the words of a container become those of a report."""
+        for name in ("observed", "sent", "expected"):
+            object.__setattr__(self, name, writable(getattr(self, name)))
+        object.__setattr__(self, "causes", tuple(map(writable, self.causes)))
 
 
 def passed(observed: str) -> Finding:
@@ -109,6 +120,11 @@ class Verdict:
     output: tuple[str, ...] = field(default=(), repr=False)
     sound: Sound | None = field(default=None, repr=False)
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Keep what can be written, as in a finding."""
+        for name in ("log", "output"):
+            object.__setattr__(self, name, tuple(map(writable, getattr(self, name))))
 
     @property
     def status(self) -> Status:
