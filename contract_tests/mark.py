@@ -3,8 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-__all__ = ["AnyReplyMark", "JsonMark", "Mark", "SilenceMark", "TextMark"]
+from contract_tests.settings import Table
+
+__all__ = ["AnyReplyMark", "JsonMark", "Mark", "SilenceMark", "TextMark", "read_mark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,11 @@ class JsonMark:
     def matches(self, body: object, request_id: str) -> bool:
         """Tell whether ``body`` (a parsed control message) is such an answer to the request ``request_id``."""
         return _holds(self.members, body, request_id)
+
+    @property
+    def names_id(self) -> bool:
+        """Whether it matches an answer to one request only."""
+        return bool(self.id_path)
 
     @property
     def id_path(self) -> tuple[str, ...]:
@@ -66,11 +74,16 @@ class TextMark:
 
     pattern: re.Pattern[str]
 
+    @property
+    def names_id(self) -> bool:
+        """Whether it matches an answer to one request only."""
+        return "{id}" in self.pattern.pattern
+
     def matches(self, body: object, request_id: str) -> bool:
         """Tell whether ``body`` is a text in which the pattern is found."""
         if not isinstance(body, str):
             return False
-        if "{id}" not in self.pattern.pattern:
+        if not self.names_id:
             return self.pattern.search(body) is not None
         return re.search(self.pattern.pattern.replace("{id}", re.escape(request_id)), body) is not None
 
@@ -81,6 +94,8 @@ class TextMark:
 @dataclass(frozen=True, slots=True)
 class AnyReplyMark:
     """The first reply, whatever it holds, is the whole answer."""
+
+    names_id: ClassVar[bool] = False
 
     def matches(self, body: object, request_id: str) -> bool:  # noqa: ARG002 - the same shape as JsonMark.matches
         """Tell no reply from another: that one came at all is the end."""
@@ -95,6 +110,7 @@ class SilenceMark:
     """The answer is over when nothing has come for ``seconds`` after the first reply."""
 
     seconds: float
+    names_id: ClassVar[bool] = False
 
     def matches(self, body: object, request_id: str) -> bool:  # noqa: ARG002 - the same shape as JsonMark.matches
         """Tell no reply from another: silence is the end."""
@@ -105,3 +121,48 @@ class SilenceMark:
 
 
 Mark = JsonMark | TextMark | AnyReplyMark | SilenceMark
+
+
+def read_mark(reply: Table, key: str) -> Mark | None:
+    """Return the mark that stands under ``key`` of a table of a profile, None if there is none.
+
+    Raises:
+        ProfileError: it cannot be used.
+    """
+    table = reply.table(key)
+    if table is None:
+        return None
+    kinds = [kind for kind in ("json", "text", "first", "silence") if table.has(kind)]
+    if len(kinds) != 1:
+        reply.fail(
+            key,
+            f"holds {' and '.join(kinds) or 'no way to recognise it'}, expected exactly one.",
+            "Ways: json = { member = value }, text = 'regular expression'"
+            + (", first = 'reply', silence = seconds." if key == "end" else "."),
+        )
+    mark = _mark_of(table, kinds[0])
+    if key != "end" and isinstance(mark, AnyReplyMark | SilenceMark):
+        reply.fail(key, f"cannot be recognised by {kinds[0]!r}.", "Only the end can; use json or text.")
+    table.done()
+    return mark
+
+
+def _mark_of(table: Table, kind: str) -> Mark:
+    if kind == "json":
+        members = table.members("json")
+        if not members:
+            table.fail("json", "is empty.", "Name at least one member.")
+        return JsonMark(members)
+    if kind == "text":
+        pattern = table.required_text("text")
+        try:
+            return TextMark(re.compile(pattern))
+        except (re.error, OverflowError) as error:
+            table.fail("text", f"is no regular expression: {error}.")
+        except RecursionError:
+            table.fail("text", "is no regular expression: it is nested too deeply.")
+    if kind == "silence":
+        return SilenceMark(table.seconds("silence", 1.0))
+    if table.text("first") != "reply":
+        table.fail("first", "has to be 'reply'.")
+    return AnyReplyMark()

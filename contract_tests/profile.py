@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from contract_tests.audioformat import ENCODINGS, AudioFormat, Encoding
-from contract_tests.mark import AnyReplyMark, JsonMark, Mark, SilenceMark, TextMark
+from contract_tests.mark import JsonMark, Mark, read_mark
 from contract_tests.settings import ProfileError, Table, profile_names, read_profile
 
 __all__ = [
@@ -203,18 +203,18 @@ def _profile(root: Table, name: str) -> Profile:
     invocations = root.table("invocations")
     audio = root.table("audio")
     parameters = root.table("parameters")
-    end = _mark(reply, "end") or reply.fail("end", "is missing.", 'For example: end = { json = { type = "done" } }')
+    end = read_mark(reply, "end") or reply.fail("end", "is missing.", 'For example: end = { json = { type = "done" } }')
     request_template = _request(request)
     profile = Profile(
         name=name,
         title=root.text("title") or name,
-        path=root.text("path"),
-        query=root.text("query"),
+        path=root.matching("path", "req.path", "req.path-max"),
+        query=root.matching("query", "req.query", "req.query-max"),
         request=request_template,
         reply_timeout=reply.seconds("timeout", _DEFAULT_REPLY_TIMEOUT_S),
         end=end,
-        start=_mark(reply, "start"),
-        error=_mark(reply, "error"),
+        start=read_mark(reply, "start"),
+        error=read_mark(reply, "error"),
         bad_messages=(bad.texts("texts") if bad else None) or _DEFAULT_BAD_MESSAGES,
         close=_close(close) if close else None,
         cancel=_cancel(cancel) if cancel else None,
@@ -223,24 +223,29 @@ def _profile(root: Table, name: str) -> Profile:
         parameters=_parameters(parameters, request_template) if parameters else {},
         effects=root.members("effects") or {},
     )
-    _ids_are_sent(reply, profile)
+    _ids_are_sent(profile, {"reply": reply, "audio": audio, "cancel": cancel})
+    for member in profile.effects:
+        if member not in profile.parameters:
+            root.fail(
+                f"effects.{member}", "has no counterpart in [parameters].", "That table says what is to be refused."
+            )
     for table in (request, reply, bad, close, cancel, invocations, audio, parameters, root):
         if table is not None:
             table.done()
     return profile
 
 
-def _ids_are_sent(reply: Table, profile: Profile) -> None:
+def _ids_are_sent(profile: Profile, tables: Mapping[str, Table | None]) -> None:
     """Refuse a profile that waits for an id which no request carries."""
     sent = "".join((profile.request.template, *profile.request.then))
-    if "{id}" in sent:
-        return
-    for key, mark in (("start", profile.start), ("end", profile.end), ("error", profile.error)):
-        waits = (isinstance(mark, JsonMark) and mark.id_path) or (
-            isinstance(mark, TextMark) and "{id}" in mark.pattern.pattern
-        )
-        if waits:
-            reply.fail(
+    event = profile.audio.event if profile.audio else None
+    ack, asked = (profile.cancel.ack, profile.cancel.message) if profile.cancel else (None, "")
+    waits = [("reply", "start", profile.start), ("reply", "end", profile.end), ("reply", "error", profile.error)]
+    waits += [("audio", "event", event), ("cancel", "ack", ack)]
+    for name, key, mark in waits:
+        table = tables[name]
+        if table is not None and mark is not None and mark.names_id and "{id}" not in sent + asked * (mark is ack):
+            table.fail(
                 key,
                 "names {id}, but request.template does not hold it: no answer could ever match.",
                 "Put {id} into the template, or take it out here.",
@@ -295,44 +300,6 @@ def _must_be_json(table: Table, key: str, template: RequestTemplate) -> None:
         )
 
 
-def _mark(reply: Table, key: str) -> Mark | None:
-    table = reply.table(key)
-    if table is None:
-        return None
-    kinds = [kind for kind in ("json", "text", "first", "silence") if table.has(kind)]
-    if len(kinds) != 1:
-        reply.fail(
-            key,
-            f"holds {' and '.join(kinds) or 'no way to recognise it'}, expected exactly one.",
-            "Ways: json = { member = value }, text = 'regular expression'"
-            + (", first = 'reply', silence = seconds." if key == "end" else "."),
-        )
-    mark = _mark_of(table, kinds[0])
-    if key != "end" and isinstance(mark, AnyReplyMark | SilenceMark):
-        reply.fail(key, f"cannot be recognised by {kinds[0]!r}.", "Only the end can; use json or text.")
-    table.done()
-    return mark
-
-
-def _mark_of(table: Table, kind: str) -> Mark:
-    if kind == "json":
-        members = table.members("json")
-        if not members:
-            table.fail("json", "is empty.", "Name at least one member.")
-        return JsonMark(members)
-    if kind == "text":
-        pattern = table.required_text("text")
-        try:
-            return TextMark(re.compile(pattern))
-        except re.error as error:
-            table.fail("text", f"is no regular expression: {error}.")
-    if kind == "silence":
-        return SilenceMark(table.seconds("silence", 1.0))
-    if table.text("first") != "reply":
-        table.fail("first", "has to be 'reply'.")
-    return AnyReplyMark()
-
-
 def _close(table: Table) -> CloseRule:
     code = table.integer("code")
     if code is not None and not 1000 <= code <= 4999:
@@ -341,7 +308,7 @@ def _close(table: Table) -> CloseRule:
 
 
 def _cancel(table: Table) -> CancelRule:
-    return CancelRule(table.required_text("message"), _mark(table, "ack"))
+    return CancelRule(table.required_text("message"), read_mark(table, "ack"))
 
 
 def _invocations(table: Table, request: RequestTemplate) -> InvocationRule:
@@ -369,7 +336,7 @@ def _audio(table: Table) -> AudioFormat:
     rate = table.integer("sample_rate")
     if rate is None or not 1 <= rate <= 384_000:
         table.fail("sample_rate", f"is {rate!r}, expected samples per second.")
-    event, member = _mark(table, "event"), table.text("member")
+    event, member = read_mark(table, "event"), table.text("member")
     if (event is None) != (member is None):
         missing, other = ("event", "member") if event is None else ("member", "event")
         table.fail(missing, f"is missing, and {other!r} makes no sense without it.", _BASE64)

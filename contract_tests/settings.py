@@ -1,16 +1,21 @@
 """Reading profiles strictly: wrong types and unknown keys are errors that name the file and the key."""
 
 import difflib
+import json
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
+from emulator import facts
+
 __all__ = ["ProfileError", "Table", "profile_names", "read_profile"]
 
 _FOLDER = "profiles"
 _SUFFIX = ".toml"
+_LONGEST = 80
 
 _NAMES = {str: "a string", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
 
@@ -59,6 +64,10 @@ def read_profile(package: str, name_or_file: str, kind: str) -> tuple["Table", s
         raise ProfileError(name_or_file, "", f"cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ProfileError(name_or_file, "", f"is not TOML: {error}.") from None
+    except ValueError:  # more digits than Python reads
+        raise ProfileError(name_or_file, "", "holds a number of too many digits.") from None
+    except RecursionError:
+        raise ProfileError(name_or_file, "", "is nested too deeply.") from None
     return Table(file, values), file.stem
 
 
@@ -84,7 +93,7 @@ class Table:
         value = self._values.pop(key, None)
         # in Python True is an int
         if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
-            self.fail(key, f"is {value!r}, expected {_NAMES[kinds[-1]]}.")
+            self.fail(key, f"is {_shown(value)}, expected {_NAMES[kinds[-1]]}.")
         return value
 
     def text(self, key: str) -> str | None:
@@ -105,13 +114,25 @@ class Table:
         return value if isinstance(value, int) else None
 
     def seconds(self, key: str, default: float) -> float:
-        """Take a positive number of seconds."""
+        """Take a positive number of seconds; it has an end."""
         value = self._take(key, int, float)  # 5 where 5.0 is meant
         if not isinstance(value, int | float):
             return default
-        if value <= 0:
-            self.fail(key, f"is {value:g}, expected seconds above 0.")
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number that is larger than any other
+            number = float("inf")
+        if not 0 < number < float("inf"):
+            self.fail(key, f"is {_shown(value)}, expected a finite number of seconds above 0.")
+        return number
+
+    def matching(self, key: str, fact: str, longest: str) -> str | None:
+        """Take a text that SageMaker takes; the facts of these ids are its pattern, and the most characters."""
+        value = self.text(key)
+        allowed = re.compile(facts.text(fact))
+        if value is not None and (len(value) > facts.integer(longest) or not allowed.fullmatch(value)):
+            self.fail(key, f"is {_shown(value)}, which SageMaker refuses.", facts.get(fact).statement)
+        return value
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Take a list of strings."""
@@ -120,7 +141,7 @@ class Table:
             return None
         for index, value in enumerate(values):
             if not isinstance(value, str):
-                self.fail(f"{key}[{index}]", f"is {value!r}, expected a string.")
+                self.fail(f"{key}[{index}]", f"is {_shown(value)}, expected a string.")
         return tuple(value for value in values if isinstance(value, str))
 
     def keys(self) -> list[str]:
@@ -131,21 +152,36 @@ class Table:
         """Take a list, not empty, of strings and numbers (booleans, nan and inf among them)."""
         values = self._take(key, list)
         if not isinstance(values, list) or not values:
-            self.fail(key, f"is {values!r}, expected a list of strings and numbers that is not empty.")
+            self.fail(key, f"is {_shown(values)}, expected a list of strings and numbers that is not empty.")
         for index, value in enumerate(values):
             if not isinstance(value, str | int | float):
-                self.fail(f"{key}[{index}]", f"is {value!r}, expected a string or a number.")
+                self.fail(f"{key}[{index}]", f"is {_shown(value)}, expected a string or a number.")
+            self._must_be_json(f"{key}[{index}]", value)
         return tuple(values)
 
     def members(self, key: str) -> dict[str, object] | None:
-        """Take a free table."""
+        """Take a free table, of what a JSON message can hold."""
         values = self._take(key, dict)
-        return values if isinstance(values, dict) else None
+        if not isinstance(values, dict):
+            return None
+        for name, value in values.items():
+            self._must_be_json(f"{key}.{name}", value)
+        return values
+
+    def _must_be_json(self, key: str, value: object) -> None:
+        try:
+            json.dumps(value)
+        except TypeError:
+            self.fail(
+                key, f"is, or holds, what JSON does not know: {_shown(value)}.", "Write a date or a time as a text."
+            )
+        except (ValueError, RecursionError):
+            self.fail(key, f"cannot be put into a message: {_shown(value)}.")
 
     def table(self, key: str) -> "Table | None":
         """Take a table of known keys."""
-        values = self.members(key)
-        return None if values is None else Table(self._file, values, f"{self._prefix}{key}.")
+        values = self._take(key, dict)
+        return None if not isinstance(values, dict) else Table(self._file, values, f"{self._prefix}{key}.")
 
     def done(self) -> None:
         """Complain about keys that nobody asked for."""
@@ -153,3 +189,11 @@ class Table:
             near = difflib.get_close_matches(key, self._asked, n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"Known here: {', '.join(sorted(self._asked))}."
             self.fail(key, "is not a key of a profile.", hint)
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return "a number of too many digits" if isinstance(value, int) else "nested too deeply"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

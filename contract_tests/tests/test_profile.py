@@ -15,6 +15,8 @@ template = '{"say": "{text}", "id": "{id}"}'
 [reply]
 end = { json = { type = "done" } }
 """
+AUDIO_WITH_ID = '[audio]\nsample_rate = 8000\nmember = "data"\nevent = { json = { type = "audio", id = "{id}" } }'
+CANCEL_WITH_ID = '[cancel]\nmessage = "stop"\nack = { json = { type = "stopped", id = "{id}" } }'
 
 
 def written(folder: Path, text: str) -> str:
@@ -147,6 +149,32 @@ def test_an_id_in_a_mark_is_the_id_of_the_request() -> None:
         (("[request]", "[invocations]\nbody = '{'\nbad_body = '{}'\n[request]"), ["invocations.body", "not JSON"]),
         (("[request]", "[invocations]\nbody = '{}'\nbad_body = '{\"v\": \"{voice}\"}'\n[request]"), ["{voice}"]),
         (("[request]", "[request"), ["not TOML"]),
+        (("[reply]", f"[reply]\ntimeout = 1{'0' * 400}"), ["reply.timeout", "a finite number of seconds above 0"]),
+        (("[reply]", f"[reply]\ntimeout = -1{'0' * 400}"), ["reply.timeout", "a finite number of seconds above 0"]),
+        (("[reply]", "[reply]\ntimeout = nan"), ["reply.timeout", "is nan, expected a finite number"]),
+        (("[reply]", "[reply]\ntimeout = inf"), ["reply.timeout", "is inf, expected a finite number"]),
+        (("[reply]", f"[reply]\ntimeout = {'1' * 5000}"), ["a number of too many digits"]),
+        (('{ json = { type = "done" } }', f"0x{'f' * 5000}"), ["reply.end", "too many digits, expected a table"]),
+        (('json = { type = "done" }', "silence = inf"), ["reply.end.silence", "is inf"]),
+        (('json = { type = "done" }', 'text = "a{99999999999}"'), ["reply.end.text", "no regular expression"]),
+        (('json = { type = "done" }', f"text = '{'(' * 3000}{')' * 3000}'"), ["reply.end.text", "nested too deeply"]),
+        (('{ type = "done" }', f"{{ a = {'[' * 3000}{']' * 3000} }}"), ["nested too deeply"]),
+        (('{ type = "done" }', "{ at = 2024-01-01 }"), ["reply.end.json.at", "Write a date or a time as a text"]),
+        (
+            ("[request]", 'path = "/my/stream"\n[request]'),
+            ["path: is '/my/stream'", "neither begins nor ends with one"],
+        ),
+        (("[request]", 'path = "my\\nstream"\n[request]'), ["path: is 'my\\nstream', which SageMaker refuses"]),
+        (("[request]", 'query = "a\\r\\nb"\n[request]'), ["query: ", "K=V(&K=V)*"]),
+        (
+            ('"id": "{id}"', '"id": "1"', "[reply]", f"{AUDIO_WITH_ID}\n[reply]"),
+            ["audio.event", "names {id}, but request.template does not hold it"],
+        ),
+        (
+            ('"id": "{id}"', '"id": "1"', "[reply]", f"{CANCEL_WITH_ID}\n[reply]"),
+            ["cancel.ack", "names {id}, but request.template does not hold it"],
+        ),
+        (("[request]", "[effects]\nspede = 1.5\n[request]"), ["effects.spede", "no counterpart in [parameters]"]),
     ],
 )
 def test_errors_name_the_file_and_the_key(tmp_path: Path, change: tuple[str, ...], parts: list[str]) -> None:
