@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -44,6 +44,9 @@ async def invoke(
         utterance = messages.utterance(message, speech.voices, settings.max_text)
         encoder = formats.encoder(_format(message), utterance.sample_rate)
         stream = _stream(message)
+    except ClientDisconnect:  # in the middle of its body
+        telemetry.gone("http")
+        return Response(status_code=CLIENT_GONE)
     except RequestError as error:
         telemetry.refused("http", error.code)
         return fail(error)

@@ -80,6 +80,11 @@ class Telemetry:
         self._requests.labels(transport, "refused").inc()
         _log.info("request refused", extra={"fields": {"transport": transport, "outcome": "refused", "code": code}})
 
+    def gone(self, transport: Transport) -> None:
+        """Count a request whose client left before it was there as a whole."""
+        self._requests.labels(transport, "disconnected").inc()
+        _log.info("request", extra={"fields": {"transport": transport, "outcome": "disconnected"}})
+
     def done(
         self, transport: Transport, utterance: Utterance, delivery: Delivery, outcome: Outcome, queued_s: float = 0.0
     ) -> None:

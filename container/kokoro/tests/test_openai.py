@@ -120,6 +120,25 @@ async def test_who_hangs_up_before_the_first_byte_is_noticed(stream: bool) -> No
         assert "Never heard." not in served.engine.spoken
 
 
+async def test_who_hangs_up_in_the_middle_of_the_body_is_counted_and_no_error(
+    served: Served, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.INFO)
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(b'POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"text"')
+    await writer.drain()
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{served.port}") as other:
+        await other.get("/ping")  # by now the request has begun
+    writer.close()
+    await served.settled("kokoro_requests_total", 1, transport="http", outcome="disconnected")
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{served.port}") as other:
+        await other.get("/ping")  # by now it has ended
+    lines = [json.loads(logs.JsonFormatter().format(record)) for record in caplog.records]
+    assert [line["outcome"] for line in lines if "outcome" in line] == ["disconnected"]
+    assert not [record for record in caplog.records if record.exc_info]
+    assert "Traceback" not in capfd.readouterr().err
+
+
 async def test_metrics(served: Served, http: httpx.AsyncClient) -> None:
     async with open_session(served.port) as ws:
         await ask(ws, {"text": "Hello there."})
