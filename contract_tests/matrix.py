@@ -32,7 +32,6 @@ _START_TIMEOUT_S = 90.0
 _STOP_S = 6.0
 _HANG_UPS = 4
 _MOST_HANG_UPS = 12
-_LATE_S = 4.0  # longer than the one that is late needs
 _MOST_AGAIN = 3
 _HANG_UP = "CT12"
 _STARTS = "CT18"
