@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from contract_tests.arguments import seconds
 from contract_tests.audioformat import ENCODINGS
+from contract_tests.cli.toml import toml_text, toml_texts, toml_value
 from contract_tests.exit_status import ExitStatus
 from contract_tests.profile import ProfileError, load
+from contract_tests.reportfile import report_problem
+from contract_tests.visible import visible
 
 __all__ = ["add_to", "profile_text"]
 
@@ -31,7 +35,7 @@ def add_to(commands: Any) -> None:
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--end-json", metavar="JSON", help='members of the last message, e.g. {"type": "done"}')
     end.add_argument("--end-text", metavar="REGEX", help="what the last message looks like, where it is no JSON")
-    end.add_argument("--end-silence", metavar="SECONDS", type=float, help="silence that ends an answer")
+    end.add_argument("--end-silence", metavar="SECONDS", type=seconds, help="silence that ends an answer")
     parser.add_argument("--start-json", metavar="JSON", help="members of the message ahead of the audio")
     parser.add_argument("--error-json", metavar="JSON", help="members of an error message")
     parser.add_argument("--close", metavar="MESSAGE", help="the message that asks for the end of the session")
@@ -47,7 +51,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--language", metavar="CODE", help="of the speech, e.g. en: a recogniser can listen to it then")
     parser.add_argument("--path", help="of the WebSocket, where it is not the default one (without a slash in front)")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, default=5.0, help="silence that is no answer")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=5.0, help="silence that is no answer")
     parser.add_argument("--force", action="store_true", help="overwrite the file")
 
 
@@ -55,15 +59,17 @@ def _run(options: argparse.Namespace) -> int:
     if options.file.suffix != ".toml":
         print(f"contract init: {options.file}: the name has to end in .toml", file=sys.stderr)
         return ExitStatus.USAGE
+    if (problem := report_problem(options.file)) is not None:
+        print(f"contract init: {problem}", file=sys.stderr)
+        return ExitStatus.USAGE
     if options.file.exists() and not options.force:
         print(f"contract init: {options.file} exists; --force overwrites it", file=sys.stderr)
         return ExitStatus.USAGE
     try:
-        text = profile_text(options)
-    except ValueError as error:
+        options.file.write_bytes(profile_text(options).encode())
+    except (ValueError, OSError) as error:
         print(f"contract init: {error}", file=sys.stderr)
         return ExitStatus.USAGE
-    options.file.write_text(text, encoding="utf-8")
     try:
         load(str(options.file))
     except ProfileError as error:  # what was asked for does not hold together: the file is there to be mended
@@ -77,23 +83,25 @@ def profile_text(options: argparse.Namespace) -> str:
     """Return the profile as TOML with comments.
 
     Raises:
-        ValueError: an option that has to be a JSON object is none.
+        ValueError: an option that has to be a JSON object is none, or holds what a profile cannot.
     """
+    title = " ".join(visible(options.title).split())
+    sentences = options.sentence or ["Hello there.", "How are you today?", "This is the third one."]
     lines = [
-        f"# How to speak with: {options.title}. The format is explained in docs/profiles.md.",
-        f"title = {_string(options.title)}",
+        f"# How to speak with: {title}. The format is explained in docs/profiles.md.",
+        f"title = {toml_text(options.title)}",
         _line("path", options.path, 'path = "my/stream"', "of the WebSocket, where it is not the default one"),
         "",
         "[request]",
         "# a good request: {text} is the sentence, {id} names the request, {voice} comes from the list of voices",
-        f"template = {_string(options.request)}",
+        f"template = {toml_text(options.request)}",
         *(
             ['format = "plain"                 # no JSON, so nothing is escaped']
             if not _is_json(options.request)
             else []
         ),
-        f"sentences = {_strings(options.sentence or ['Hello there.', 'How are you today?', 'This is the third one.'])}",
-        *([f"voices = {_strings(options.voice)}"] if options.voice else []),
+        f"sentences = {toml_texts(sentences)}",
+        *([f"voices = {toml_texts(options.voice)}"] if options.voice else []),
         "",
         "[reply]",
         f"timeout = {options.timeout:g}                      # seconds without a message that count as no answer",
@@ -116,16 +124,8 @@ def _is_json(template: str) -> bool:
     return template.lstrip().startswith(("{", "["))
 
 
-def _string(text: str) -> str:
-    return f"'{text}'" if "'" not in text and "\n" not in text else json.dumps(text, ensure_ascii=False)
-
-
-def _strings(texts: list[str]) -> str:
-    return f"[{', '.join(map(_string, texts))}]"
-
-
 def _line(key: str, value: str | None, example: str, what: str) -> str:
-    return f"{key} = {_string(value)}" if value else f"# {example}    # {what}"
+    return f"{key} = {toml_text(value)}" if value else f"# {example}    # {what}"
 
 
 def _inline(text: str, option: str) -> str:
@@ -135,19 +135,17 @@ def _inline(text: str, option: str) -> str:
         members = None
     if not isinstance(members, dict) or not members:
         raise ValueError(f'--{option} {text!r}: expected a JSON object, e.g. \'{{"type": "done"}}\'')
-    inside = ", ".join(f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items())
-    return f"{{ json = {{ {inside} }} }}"
-
-
-def _key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)
+    try:
+        return toml_value({"json": members})
+    except ValueError as error:
+        raise ValueError(f"--{option} {text!r}: {error}") from None
 
 
 def _end(options: argparse.Namespace) -> str:
     if options.end_json:
         return _inline(options.end_json, "end-json")
     if options.end_text:
-        return f"{{ text = {_string(options.end_text)} }}"
+        return f"{{ text = {toml_text(options.end_text)} }}"
     if options.end_silence:
         return f"{{ silence = {options.end_silence:g} }}"
     return (
@@ -163,19 +161,19 @@ def _mark(key: str, value: str | None, what: str) -> str:
 
 def _table(name: str, values: dict[str, Any], example: str, *, present: str | None) -> list[str]:
     if present:
-        return [f"[{name}]", f"message = {_string(present)}", f"code = {values['code']}"]
+        return [f"[{name}]", f"message = {toml_text(present)}", f"code = {values['code']}"]
     return [f"# [{name}]", f"# message = '{example}'", f"# code = {values['code']}"]
 
 
 def _audio(options: argparse.Namespace) -> list[str]:
     event = _inline(options.audio_json, "audio-json") if options.audio_json else ""
     keys = {
-        "encoding": f'"{options.encoding}"',
+        "encoding": toml_text(options.encoding),
         "sample_rate": str(options.sample_rate or 24000),
-        "duration_member": f'"{options.duration_member or "seconds"}"',
-        "language": f'"{options.language or "en"}"',
+        "duration_member": toml_text(options.duration_member or "seconds"),
+        "language": toml_text(options.language or "en"),
         "event": event or '{ json = { type = "audio.delta" } }',
-        "member": f'"{options.audio_member}"',
+        "member": toml_text(options.audio_member),
     }
     if not options.sample_rate:
         return ["# [audio]", *(f"# {key} = {value}" for key, value in keys.items())]

@@ -10,6 +10,7 @@ from contract_tests.annotations import annotation, wanted
 from contract_tests.exit_status import ExitStatus
 from contract_tests.lint.finding import LintFinding
 from contract_tests.lint.linter import LintResult, NoSuchPathError, lint
+from contract_tests.lint.rules import RULES
 
 __all__ = ["add_to"]
 
@@ -27,23 +28,32 @@ def add_to(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    chosen = {each.upper() for each in options.select}
+    known = {rule.id for rule in RULES}
+    if not chosen <= known:
+        wrong = ", ".join(sorted(chosen - known))
+        print(f"contract lint: --select: no rule {wrong}; known: {', '.join(sorted(known))}", file=sys.stderr)
+        return ExitStatus.USAGE
     try:
         result = lint(options.paths)
     except NoSuchPathError as error:
         print(f"contract lint: {error}", file=sys.stderr)
         return ExitStatus.NOTHING_TO_JUDGE
-    chosen = {each.upper() for each in options.select}
     findings = [each for each in result.findings if not chosen or each.rule.id in chosen]
     for path, why in result.unread:
         print(f"contract lint: {path} {why}; it was left out", file=sys.stderr)
     if options.format == "json":
-        print(json.dumps({"schema": _SCHEMA, "findings": [_document(each) for each in findings]}, indent=2))
+        unread = [{"path": str(path), "why": why} for path, why in result.unread]
+        document = {"schema": _SCHEMA, "findings": [_document(each) for each in findings], "unread": unread}
+        print(json.dumps(document, indent=2))
     else:
         _text(result, findings, short=options.format == "short")
     if wanted(asked=options.annotations):
         for each in findings:
             print(annotation("warning", f"{each.rule.id} {each.rule.name}", each.text, str(each.path), each.line))
-    return ExitStatus.FOUND if findings else ExitStatus.GOOD
+    if findings:
+        return ExitStatus.FOUND
+    return ExitStatus.NOTHING_TO_JUDGE if result.unread else ExitStatus.GOOD
 
 
 def _text(result: LintResult, findings: list[LintFinding], *, short: bool) -> None:
@@ -58,9 +68,9 @@ def _text(result: LintResult, findings: list[LintFinding], *, short: bool) -> No
                 print(f"      {mark} {line}")
         print()
     number = len(findings)
-    print(
-        f"{number or 'no'} finding{'s' if number != 1 else ''} in {result.files} file{'s' if result.files != 1 else ''}"
-    )
+    read = result.files - len(result.unread)
+    left_out = f", {len(result.unread)} left out" if result.unread else ""
+    print(f"{number or 'no'} finding{'s' if number != 1 else ''} in {read} file{'s' if read != 1 else ''}{left_out}")
 
 
 def _document(each: LintFinding) -> dict[str, object]:
