@@ -52,7 +52,9 @@ def deploy(
     """Make or update the runtime, then verify it. It costs only while a session runs."""
     settings = DEFAULTS.changed(runtime_name=name, bedrock_model=model)
     with connected(region, settings) as deployment:
-        deployment.report([preflight.model_access(*_access(deployment))])
+        deployment.report(
+            [preflight.model_access(*_access(deployment)), *deployment.agent_checks(image, deploying=True)]
+        )
         say(_cost(deployment.prices))
         agreed("Deploy?", yes)
         deployment.agent(image)
@@ -167,18 +169,14 @@ def doctor(region: Region = None, model: Model = DEFAULTS.bedrock_model, advisor
         show_advisories(push.held("agent", optional=True))
         return
     with connected(region, DEFAULTS.changed(bedrock_model=model)) as deployment:
-        checks = [preflight.model_access(*_access(deployment))]
-        there = stacks.find(deployment.cloud, FOUNDATION_STACK) is not None
-        digest = images.newest(deployment.cloud, AGENT_REPOSITORY) if there else None
-        if digest is not None:
-            checks += preflight.agent_image(images.inspect(deployment.cloud, AGENT_REPOSITORY, digest))
-        deployment.report(checks)
+        deployment.report([preflight.model_access(*_access(deployment)), *deployment.agent_checks()])
 
 
 @image_app.command("push")
 def push_image(region: Region = None) -> None:
     """Build the image with docker for linux/arm64 and push it; 'deploy' then takes it."""
     with connected(region) as deployment:
+        deployment.require_docker()
         say(push.push(deployment.cloud, push.agent_recipe()))
 
 

@@ -3,7 +3,7 @@
 from deploy.cloud import Cloud
 from deploy.settings import AGENT_REPOSITORY, SPEECH_REPOSITORY, Settings
 
-__all__ = ["existing", "make_room", "names"]
+__all__ = ["existing", "has_bucket", "make_room", "names"]
 
 
 def names(settings: Settings) -> list[str]:
@@ -11,17 +11,22 @@ def names(settings: Settings) -> list[str]:
     return [settings.bucket, SPEECH_REPOSITORY, AGENT_REPOSITORY]
 
 
-def existing(cloud: Cloud, settings: Settings) -> list[str]:
-    """Return the names of what is there."""
+def has_bucket(cloud: Cloud, settings: Settings) -> bool:
+    """Whether the bucket for the weights is there."""
     from botocore.exceptions import ClientError  # noqa: PLC0415  # slow
 
-    found = []
     try:
         cloud.client("s3").head_bucket(Bucket=settings.bucket, ExpectedBucketOwner=cloud.account)
-        found.append(settings.bucket)
     except ClientError as error:
         if error.response["ResponseMetadata"]["HTTPStatusCode"] != 404:
             raise
+        return False
+    return True
+
+
+def existing(cloud: Cloud, settings: Settings) -> list[str]:
+    """Return the names of what is there."""
+    found = [settings.bucket] if has_bucket(cloud, settings) else []
     client = cloud.client("ecr")
     for repository in (SPEECH_REPOSITORY, AGENT_REPOSITORY):
         try:

@@ -4,9 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from deploy.docker import LOWEST_BUILDX, Docker
 from deploy.images import DOCKER_MANIFEST, Image
 from deploy.pins import LOWEST_TORCH
-from deploy.settings import AMIS, BIDI_LABEL, Settings
+from deploy.settings import AMIS, BIDI_LABEL, ENDPOINT_STACK, Settings
+from deploy.stacks import Stack
 
 __all__ = [
     "CUDA_LABEL",
@@ -14,6 +16,9 @@ __all__ = [
     "Check",
     "agent_image",
     "ami",
+    "docker",
+    "endpoint",
+    "engine",
     "model_access",
     "node",
     "quota",
@@ -26,12 +31,15 @@ TORCH_LABEL = "sagemaker-bidi.torch"
 """Labels that 'image push' gives to an image, from the pins that it is built from."""
 LOWEST_NODE = 22
 
-Level = Literal["ok", "unknown", "fail"]
+Level = Literal["ok", "note", "unknown", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One verdict. "unknown" is neither: it could not be looked at; it is shown, and does not stop a deployment."""
+    """One verdict. Only "fail" stops a deployment.
+
+    "note" is in order for what is done now, and worth a thought; "unknown" could not be looked at.
+    """
 
     name: str
     level: Level
@@ -39,7 +47,7 @@ class Check:
     fix: str = ""
 
     def __str__(self) -> str:
-        mark = {"ok": "ok  ", "unknown": "??  ", "fail": "FAIL"}[self.level]
+        mark = {"ok": "ok  ", "note": "note", "unknown": "??  ", "fail": "FAIL"}[self.level]
         return f"{mark} {self.name}: {self.said}" + (f"\n       {self.fix}" if self.fix and self.level != "ok" else "")
 
 
@@ -52,15 +60,57 @@ def node(version: str) -> Check:
     return Check("Node", "ok", version)
 
 
-def quota(instance_type: str, instances: int, allowed: float | None) -> Check:
-    """Judge the account's quota; None where it could not be read."""
+def docker(found: Docker, *, needed: bool) -> Check:
+    """Judge what would build an image; where none is to be built, what is missing is a note."""
+    if found.program is None:
+        said = "not on PATH"
+        fix = (
+            "Install Docker with buildx (or name a program that takes the same commands in DEPLOY_DOCKER), or push an "
+            "image by other means and give its digest with --image."
+        )
+    elif not found.builds:
+        lowest = ".".join(map(str, LOWEST_BUILDX))
+        said = f"{found.buildx} is too old, {lowest} or newer is needed" if found.is_old else "it has no buildx"
+        said += f", and its engine does not answer ({found.engine_problem})" if found.engine_problem else ""
+        fix = (
+            "Install the plugin: the package docker-buildx-plugin of Docker's own repository, docker-buildx of Debian "
+            "and Ubuntu, or Docker Desktop, which brings it along."
+        )
+    elif found.engine_problem:
+        said = f"its engine does not answer ({found.engine_problem})"
+        fix = "Start it ('sudo systemctl start docker', or Docker Desktop), as a user who may use it: 'docker info'."
+    else:
+        return Check("docker", "ok", found.buildx or "")
+    if needed:
+        return Check("docker", "fail", f"{said}, and an image is to be built", fix)
+    return Check("docker", "note", f"{said}; an image is there, so that none is built now", fix)
+
+
+def engine(settings: Settings, wanted: str, image: Image | None) -> Check:
+    """Judge the engine against the instance: that of the image, or where there is none that which would be built."""
+    torch_inside = wanted == "torch" if image is None else TORCH_LABEL in image.labels
+    other = "'speech-infra image push --engine onnx' builds the other one, and 'deploy' takes the newest."
+    if torch_inside and not settings.has_gpu:
+        said = f"torch with CUDA, 6 to 10 GB, on {settings.instance_type}, which has no GPU: it would run, slowly"
+        return Check("engine", "note", said, "Give --engine onnx." if image is None else other)
+    if torch_inside and wanted == "onnx":
+        return Check("engine", "note", "--engine onnx, and the image holds torch", other)
+    return Check("engine", "ok", wanted if image is None else "torch" if torch_inside else "no torch in the image")
+
+
+def quota(instance_type: str, instances: int, allowed: float | None, *, read: bool = False) -> Check:
+    """Judge the account's quota; None without one, and ``read`` says whether the list of all could be read."""
     name = f"{instance_type} for endpoint usage"
     fix = (
         f"Service Quotas console, Amazon SageMaker, '{name}': ask for {instances} or more. A new account often has 0; "
         "the answer takes minutes to days."
     )
+    if allowed is None and read:
+        unlisted = "Is the type misspelt, or not offered in this region? A rehearsal lists only a few types."
+        return Check("quota", "unknown", f"'{name}' is not among the account's quotas", unlisted)
     if allowed is None:
-        return Check("quota", "unknown", f"'{name}' could not be read (servicequotas:ListServiceQuotas)", fix)
+        permissions = "servicequotas:ListServiceQuotas and ListAWSDefaultServiceQuotas"
+        return Check("quota", "unknown", f"'{name}' could not be read ({permissions})", fix)
     if allowed < instances:
         return Check("quota", "fail", f"'{name}' is {allowed:g}, {instances} needed", fix)
     return Check("quota", "ok", f"'{name}' is {allowed:g}")
@@ -81,7 +131,10 @@ def ami(settings: Settings, cuda: str | None) -> Check:
             f"{settings.ami} is for CUDA {driver}, the image has CUDA {cuda}: it would hang without a log line",
             f"Take --ami {fitting[-1]}." if fitting else f"Build the image for one of CUDA {', '.join(AMIS.values())}.",
         )
-    return Check("driver", "ok", f"{settings.ami} (CUDA {driver}) for an image with CUDA {cuda}")
+    # https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html; wheels of torch hold compiled
+    # kernels for the GPUs of SageMaker, so that the driver has nothing of a newer CUDA to translate
+    why = "" if cuda == driver else f": a driver for CUDA {driver} runs every {driver.split('.')[0]}.x"
+    return Check("driver", "ok", f"{settings.ami} (CUDA {driver}) for an image with CUDA {cuda}{why}")
 
 
 def torch(version: str | None) -> Check:
@@ -130,6 +183,20 @@ def agent_image(image: Image) -> list[Check]:
         fix = "Push with 'agent-infra image push', which builds for linux/arm64 alone."
         return [Check("manifest", "fail", f"{image.media_type} is not one image", fix)]
     return [Check("manifest", "ok", image.media_type), _architecture(image, "arm64")]
+
+
+def endpoint(stack: Stack | None, *, needed: bool) -> Check:
+    """Judge what the agent speaks through; before a deployment of the agent, one that is missing is a note."""
+    if stack is None or not stack.usable:
+        state = "does not exist" if stack is None else f"is {stack.status}"
+        said = f"the stack {ENDPOINT_STACK} {state}, and the agent speaks through it"
+        return Check(
+            "endpoint",
+            "fail" if needed else "note",
+            said,
+            "First run 'speech-infra deploy', in the same account and region.",
+        )
+    return Check("endpoint", "ok", stack.outputs.get("EndpointName", ENDPOINT_STACK))
 
 
 def model_access(model: str, status: str | None) -> Check:

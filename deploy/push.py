@@ -1,16 +1,13 @@
 """Build an image and push it to its repository, in the form that its service takes."""
 
 import base64
-import os
-import shutil
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from deploy import pins, sbom
+from deploy import docker, pins, sbom
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
 from deploy.preflight import CUDA_LABEL, TORCH_LABEL
@@ -82,15 +79,15 @@ def push(cloud: Cloud, recipe: Recipe) -> str:
     build += ["--output", "type=docker", "--file", str(recipe.dockerfile), "--tag", f"{address}:{tag}"]
     build += [word for name, value in recipe.arguments.items() for word in ("--build-arg", f"{name}={value}")]
     build += [word for name, value in recipe.labels.items() for word in ("--label", f"{name}={value}")]
-    _docker([*build, str(pins.root())], _BUILD_LIMIT)
+    docker.run([*build, str(pins.root())], _BUILD_LIMIT)
     registry = address.partition("/")[0]
     token = cloud.client("ecr").get_authorization_token()["authorizationData"][0]["authorizationToken"]
     user, _, password = base64.b64decode(token).decode().partition(":")
-    _docker(["login", "--username", user, "--password-stdin", registry], _SHORT_LIMIT, said=password)
+    docker.run(["login", "--username", user, "--password-stdin", registry], _SHORT_LIMIT, said=password)
     try:
-        _docker(["push", f"{address}:{tag}"], _PUSH_LIMIT)
+        docker.run(["push", f"{address}:{tag}"], _PUSH_LIMIT)
     finally:
-        _docker(["logout", registry], _SHORT_LIMIT)
+        docker.run(["logout", registry], _SHORT_LIMIT)
     return _digest(cloud, recipe.repository, tag)
 
 
@@ -104,18 +101,3 @@ def _digest(cloud: Cloud, repository: str, tag: str) -> str:
         ) from None
     digest: str = details[0]["imageDigest"]
     return digest
-
-
-def _docker(arguments: Sequence[str], limit: float, said: str | None = None) -> None:
-    program = shutil.which(os.environ.get("DEPLOY_DOCKER", "docker"))
-    if program is None:
-        raise DeployError(
-            "docker is not on PATH: install Docker with buildx (or name a program that takes the same commands in "
-            "DEPLOY_DOCKER), or push an image by other means and give its digest with --image."
-        )
-    try:
-        status = subprocess.run([program, *arguments], input=said, text=True, check=False, timeout=limit).returncode
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise DeployError(f"docker {arguments[0]} did not end: {error}.") from None
-    if status:
-        raise DeployError(f"docker {arguments[0]} failed with status {status}; what it said is above.")

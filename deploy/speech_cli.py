@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from deploy import endpoints, health, images, leftovers, outputs, preflight, push, sbom, stacks, synthesis, weights
+from deploy import endpoints, health, images, leftovers, outputs, push, sbom, stacks, synthesis, weights
 from deploy.console import (
     DEFAULTS,
     NOT_CONFIRMED,
@@ -88,11 +88,13 @@ def deploy(
         environment=pairs(env or []),
     )
     with connected(region, settings) as deployment:
-        deployment.report(deployment.general_checks(engine))
+        choices = Choices(image, weights, engine)
+        against = [check for check in deployment.speech_checks(choices) if check.level != "ok"]
+        deployment.report([*deployment.general_checks(engine), *against])
         say(deployment.cost())
         agreed("Deploy?", yes)
         deployment.foundation()
-        deployment.resolve(Choices(image, weights, engine))
+        deployment.resolve(choices)
         deployment.endpoint()
         say(f"Written: {outputs.default_path()}. Next: 'agent-infra deploy', or 'uv run pytest -m live'.")
         hour = deployment.prices.hour(instance_type, instances)
@@ -237,18 +239,14 @@ def doctor(
         show_advisories(push.held("speech", engine, optional=True))
         return
     with connected(region, DEFAULTS.changed(instance_type=instance_type, ami=ami)) as deployment:
-        checks = deployment.general_checks(engine)
-        if stacks.find(deployment.cloud, FOUNDATION_STACK) is not None:
-            digest = images.newest(deployment.cloud, SPEECH_REPOSITORY)
-            if digest is not None:
-                checks += preflight.speech_image(images.inspect(deployment.cloud, SPEECH_REPOSITORY, digest))
-        deployment.report(checks)
+        deployment.report([*deployment.general_checks(engine), *deployment.speech_checks(Choices(engine=engine))])
 
 
 @image_app.command("push")
 def push_image(region: Region = None, engine: Engine = "torch") -> None:
     """Build the image with docker and push it; 'deploy' then takes it."""
     with connected(region) as deployment:
+        deployment.require_docker()
         deployment.ensure_foundation()
         say(push.push(deployment.cloud, push.speech_recipe(engine)))
 

@@ -6,9 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy import cdk, endpoints, images, kept, node, outputs, pins, preflight, push, smoke, stacks, synthesis, weights
+from deploy import (
+    cdk,
+    docker,
+    endpoints,
+    images,
+    kept,
+    node,
+    outputs,
+    pins,
+    preflight,
+    push,
+    quotas,
+    smoke,
+    stacks,
+    synthesis,
+    weights,
+)
 from deploy.cloud import Cloud
 from deploy.errors import DeployError
+from deploy.images import Image
 from deploy.preflight import Check
 from deploy.prices import HOURS_A_MONTH, Prices, dollars
 from deploy.settings import (
@@ -64,16 +81,39 @@ class Deployment:
 
     def general_checks(self, engine: str) -> list[Check]:
         """Look at what does not depend on anything that was deployed."""
-        allowed = self._quota()
+        instance_type, instances = self.settings.instance_type, self.settings.instances
+        allowed, read = quotas.find(self.cloud, f"{instance_type} for endpoint usage")
         held = pins.read(pins.root() / "container" / "kokoro" / f"requirements-{engine}.txt")
         return [
             preflight.node(node_version()),
             Check("cdk", "ok", " ".join(cdk.command()[-1:])),
             Check("account", "ok", self.cloud.name),
-            preflight.quota(self.settings.instance_type, self.settings.instances, allowed),
+            preflight.quota(instance_type, instances, allowed, read=read),
             preflight.torch(pins.version_of(held, "torch")),
             preflight.ami(self.settings, pins.cuda_of(held)),
         ]
+
+    def speech_checks(self, choices: Choices) -> list[Check]:
+        """Look at image and weights that a deployment would take, or at what would build them; nothing is made for it.
+
+        Raises:
+            DeployError: the image that was chosen is not there.
+        """
+        image = self._image(SPEECH_REPOSITORY, choices.image)
+        checks = [preflight.docker(docker.look(), needed=image is None)]
+        if image is None:
+            checks.append(preflight.engine(self.settings, choices.engine, None))
+        else:
+            checks += self._judge(image, choices)
+        return [*checks, self._weights(choices)[1]]
+
+    def require_docker(self) -> None:
+        """See that an image can be built.
+
+        Raises:
+            DeployError: it cannot.
+        """
+        self.report([preflight.docker(docker.look(), needed=True)])
 
     def foundation(self) -> None:
         """Make bucket and repositories, or bring them up to date; what an earlier stack has kept is taken in.
@@ -117,15 +157,13 @@ class Deployment:
         Raises:
             DeployError: they would not run on SageMaker.
         """
+        model_data, check = self._weights(choices)
+        self.report([check])  # an image takes long to build
         digest = choices.image or images.newest(self.cloud, SPEECH_REPOSITORY)
         if digest is None:
             self.say(f"{SPEECH_REPOSITORY} is empty: building the image ({choices.engine})")
             digest = push.push(self.cloud, push.speech_recipe(choices.engine))
-        image = images.inspect(self.cloud, SPEECH_REPOSITORY, digest)
-        checks = preflight.speech_image(image)
-        checks.append(preflight.ami(self.settings, image.labels.get(preflight.CUDA_LABEL)))
-        model_data, check = self._weights(choices)
-        self.report([*checks, check])
+        self.report(self._judge(images.inspect(self.cloud, SPEECH_REPOSITORY, digest), choices))
         self.settings = self.settings.changed(image_digest=digest, model_data=model_data)
 
     def endpoint(self) -> None:
@@ -165,18 +203,25 @@ class Deployment:
 
     # agent
 
+    def agent_checks(self, digest: str | None = None, *, deploying: bool = False) -> list[Check]:
+        """Look at the endpoint that the agent speaks through, and at its image or what would build it.
+
+        Raises:
+            DeployError: the image that was chosen is not there.
+        """
+        image = self._image(AGENT_REPOSITORY, digest)
+        return [
+            preflight.endpoint(stacks.find(self.cloud, ENDPOINT_STACK), needed=deploying),
+            preflight.docker(docker.look(), needed=image is None),
+            *([] if image is None else preflight.agent_image(image)),
+        ]
+
     def agent(self, image: str | None) -> None:
         """Make or update the agent's stack.
 
         Raises:
-            DeployError: there is no endpoint for it to speak through, or its image would not run.
+            DeployError: its image would not run.
         """
-        speech = stacks.find(self.cloud, ENDPOINT_STACK)
-        if speech is None or not speech.usable:
-            state = "does not exist" if speech is None else f"is {speech.status}"
-            raise DeployError(
-                f"The stack {ENDPOINT_STACK} {state}, and the agent speaks through it: 'speech-infra deploy'."
-            )
         digest = image or images.newest(self.cloud, AGENT_REPOSITORY)
         if digest is None:
             self.say(f"{AGENT_REPOSITORY} is empty: building the image")
@@ -213,15 +258,30 @@ class Deployment:
         Raises:
             DeployError: one of them forbids to go on.
         """
-        for check in checks:
+        for check in dict.fromkeys(checks):  # what is there and what would be built are often the same
             self.say(str(check))
         failed = [check.name for check in checks if check.level == "fail"]
         if failed:
-            raise DeployError(f"Not deployed: {', '.join(failed)} (see above for each fix).")
+            raise DeployError(f"Not in order: {', '.join(failed)} (see above for each fix).")
+
+    def _image(self, repository: str, digest: str | None) -> Image | None:
+        """Return the image that a deployment would take, None where it would build one."""
+        if digest is None:
+            with contextlib.suppress(DeployError):  # no repository yet
+                digest = images.newest(self.cloud, repository)
+        return None if digest is None else images.inspect(self.cloud, repository, digest)
+
+    def _judge(self, image: Image, choices: Choices) -> list[Check]:
+        return [
+            *preflight.speech_image(image),
+            preflight.ami(self.settings, image.labels.get(preflight.CUDA_LABEL)),
+            preflight.engine(self.settings, choices.engine, image),
+        ]
 
     def _weights(self, choices: Choices) -> tuple[str | None, Check]:
         bucket = self.settings.bucket
-        known = [] if choices.weights == "image" else weights.known(self.cloud, bucket)
+        look = choices.weights != "image" and kept.has_bucket(self.cloud, self.settings)
+        known = weights.known(self.cloud, bucket) if look else []
         if choices.weights == "auto":
             known = [manifest for manifest in known if manifest.engine == choices.engine]
         elif choices.weights != "image":
@@ -261,21 +321,6 @@ class Deployment:
         if not stack.usable:
             raise DeployError(f"The stack {name} is {stack.status} {stack.reason}: '{made_by}' again, or destroy it.")
         return stack
-
-    def _quota(self) -> float | None:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # slow
-
-        name = f"{self.settings.instance_type} for endpoint usage"
-        with contextlib.suppress(BotoCoreError, ClientError):
-            for page in (
-                self.cloud.client("service-quotas")
-                .get_paginator("list_service_quotas")
-                .paginate(ServiceCode="sagemaker")
-            ):
-                for quota in page["Quotas"]:
-                    if quota["QuotaName"] == name:
-                        return float(quota["Value"])
-        return None
 
 
 def node_version() -> str:

@@ -1,15 +1,18 @@
 """Each preflight refuses what would fail on AWS, and says what to do."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deploy import pins, preflight
+from deploy.docker import Docker
 from deploy.errors import DeployError
 from deploy.images import DOCKER_MANIFEST, Image
 from deploy.preflight import CUDA_LABEL, TORCH_LABEL, Check
 from deploy.settings import BIDI_LABEL, Settings, SettingsError
+from deploy.stacks import Stack
 
 GOOD = Image(
     "sha256:" + "a" * 64,
@@ -75,6 +78,78 @@ def test_driver_and_cuda_have_the_same_major_version(ami: str, cuda: str | None,
         assert "--ami al2" in check.fix
 
 
+def test_a_newer_cuda_on_an_older_driver_says_why_that_is_in_order() -> None:
+    driver = SETTINGS.ami
+    newer, same = (str(preflight.ami(SETTINGS.changed(ami=driver), cuda)) for cuda in ("13.2", "13.0"))
+    assert newer.endswith("(CUDA 13.0) for an image with CUDA 13.2: a driver for CUDA 13.0 runs every 13.x")
+    assert same.endswith("for an image with CUDA 13.0")
+
+
+BUILDX = "github.com/docker/buildx v0.30.1 abcdef"
+
+
+@pytest.mark.parametrize(
+    ("found", "said", "fix"),
+    [
+        (Docker(), "docker: not on PATH", "Install Docker with buildx"),
+        (Docker("docker", "", ""), "docker: it has no buildx", "docker-buildx-plugin"),
+        (Docker("docker", "", "down"), "it has no buildx, and its engine does not answer (down)", "docker-buildx"),
+        (Docker("docker", "github.com/docker/buildx v0.9.1 ed00243", ""), "v0.9.1 ed00243 is too old, 0.10", "plugin"),
+        (Docker("docker", BUILDX, "Cannot connect"), "engine does not answer (Cannot connect)", "systemctl start"),
+    ],
+)
+def test_a_docker_that_cannot_build(found: Docker, said: str, fix: str) -> None:
+    needed, note = (preflight.docker(found, needed=needed) for needed in (True, False))
+    assert (needed.level, note.level) == ("fail", "note")
+    for check in (needed, note):
+        assert said in str(check)
+        assert fix in str(check).splitlines()[1]
+    assert "none is built now" in note.said
+
+
+@pytest.mark.parametrize("buildx", [BUILDX, "github.com/docker/buildx v1.0.0", "buildah 1.43.0"])
+def test_a_docker_that_can_build(buildx: str) -> None:
+    assert preflight.docker(Docker("docker", buildx, ""), needed=True).level == "ok"
+
+
+TORCH, ONNX = GOOD, replace(GOOD, labels={BIDI_LABEL: "true"})
+
+
+@pytest.mark.parametrize(
+    ("instance", "wanted", "image", "told"),
+    [
+        ("ml.c7i.2xlarge", "torch", None, "which has no GPU.*Give --engine onnx"),
+        ("ml.c7i.2xlarge", "onnx", TORCH, "which has no GPU.*'speech-infra image push --engine onnx'"),
+        ("ml.g5.xlarge", "onnx", TORCH, "the image holds torch.*'speech-infra image push --engine onnx'"),
+        ("ml.c7i.2xlarge", "onnx", None, ""),
+        ("ml.c7i.2xlarge", "torch", ONNX, ""),
+        ("ml.g5.xlarge", "torch", TORCH, ""),
+        ("ml.g5.xlarge", "torch", None, ""),
+    ],
+)
+def test_an_engine_that_does_not_fit_the_instance_is_noted(
+    instance: str, wanted: str, image: Image | None, told: str
+) -> None:
+    check = preflight.engine(SETTINGS.changed(instance_type=instance), wanted, image)
+    assert check.level == ("note" if told else "ok")
+    assert re.search(told, str(check), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("stack", "told"),
+    [
+        (None, "does not exist"),
+        (Stack("speech-endpoint", "ROLLBACK_COMPLETE", "", {}), "is ROLLBACK_COMPLETE"),
+    ],
+)
+def test_the_agent_needs_an_endpoint(stack: Stack | None, told: str) -> None:
+    check = preflight.endpoint(stack, needed=True)
+    assert check.level == "fail"
+    assert told in check.said
+    assert "'speech-infra deploy'" in check.fix
+    assert preflight.endpoint(stack, needed=False).level == "note"
+
+
 def test_no_driver_where_there_is_no_gpu() -> None:
     settings = SETTINGS.changed(instance_type="ml.c7i.2xlarge", ami="al2-ami-sagemaker-inference-gpu-2")
     assert preflight.ami(settings, "13.0").level == "ok"
@@ -85,6 +160,14 @@ def test_the_quota(allowed: float | None, level: str) -> None:
     check = preflight.quota("ml.g5.xlarge", 2, allowed)
     assert check.level == level
     assert "ml.g5.xlarge for endpoint usage" in check.said
+
+
+def test_a_quota_that_is_not_listed_is_not_called_unreadable() -> None:
+    check = preflight.quota("ml.c7i.3xlarge", 1, None, read=True)
+    assert check.level == "unknown"
+    assert "is not among the account's quotas" in check.said
+    assert "misspelt" in check.fix
+    assert "could not be read (servicequotas:" in preflight.quota("ml.c7i.3xlarge", 1, None).said
 
 
 @pytest.mark.parametrize(
