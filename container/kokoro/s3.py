@@ -26,6 +26,8 @@ _WANTED = {
     "torch": re.compile(rf"kokoro-v1_0\.pth|config\.json|{SUMS}|voices/[a-z0-9_]+\.(?:bin|pt)"),
 }
 _MODEL = {"onnx": ".onnx", "torch": ".pth"}
+_SUM = re.compile(r"([0-9a-fA-F]{64})\s+\*?([^\s\ufffd][^\ufffd]*)")
+"""A line of sha256sum, decoded with U+FFFD for what is no UTF-8."""
 _MD5_ETAG = re.compile(r"[0-9a-f]{32}")
 
 
@@ -110,13 +112,27 @@ class Prefix:
     def _sums(self, remote: Remote | None, objects: dict[str, Remote]) -> dict[str, str]:
         if remote is None:
             return {}
-        text = self._client.get_object(Bucket=self._bucket, Key=remote.key)["Body"].read(1 << 20).decode("utf-8")
-        lines = (line.split(maxsplit=1) for line in text.splitlines() if line.strip())
-        sums = {name.lstrip("*").removeprefix("./"): digest.lower() for digest, name in lines}
+        sums = self._parsed(self._client.get_object(Bucket=self._bucket, Key=remote.key)["Body"].read(1 << 20))
         models = [name for name in sums if name.endswith((".onnx", ".pth"))]
         gone = sorted(name for name in sums if name not in objects and name not in models)
         if gone:
             raise SetupError(f"{self._url} is incomplete: {SUMS} names {', '.join(gone[:5])}, which are not there.")
+        return sums
+
+    def _parsed(self, content: bytes) -> dict[str, str]:
+        """Return the digests by name of what sha256sum wrote."""
+        sums = {}
+        for number, written in enumerate(content.splitlines(), 1):
+            line = written.decode("utf-8", "replace").strip()
+            if not line or line.startswith("#"):  # sha256sum --check passes over them, too
+                continue
+            match = _SUM.fullmatch(line)
+            if match is None:
+                raise SetupError(
+                    f"{self._url}: line {number} of {SUMS} is {line[:60]!r}, expected the SHA-256 in 64 hex digits, "
+                    f"two blanks and a file name in UTF-8. Make it anew with `sha256sum *.onnx voices/* > {SUMS}`."
+                )
+            sums[match[2].removeprefix("./")] = match[1].lower()
         return sums
 
     @staticmethod

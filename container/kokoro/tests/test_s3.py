@@ -164,6 +164,15 @@ def test_sums_are_checked(bucket: Any) -> None:
         resolve(URL, "onnx")
 
 
+@pytest.mark.parametrize("line", [b"abc", b"abc  mine.onnx", b"\xff\xfe", b"0" * 64 + b"  \xff.onnx", b"0" * 64])
+def test_sums_that_are_none_are_told_with_their_line(bucket: Any, line: bytes) -> None:
+    put(bucket, "SHA256SUMS", b"# made by hand\n\n" + line + b"\n")
+    with pytest.raises(SetupError) as told:
+        resolve(URL, "onnx")
+    assert str(told.value).startswith(f"{URL}: line 3 of SHA256SUMS is '")
+    assert "expected the SHA-256 in 64 hex digits, two blanks and a file name in UTF-8" in str(told.value)
+
+
 def test_an_upload_in_parts_needs_sums(bucket: Any) -> None:
     key = {"Bucket": "speech-models", "Key": "kokoro/v1/mine.onnx"}
     upload = bucket.create_multipart_upload(**key)["UploadId"]
