@@ -91,6 +91,7 @@ def _cache() -> Path:
 
 
 def _install(folder: Path) -> None:
+    print(f"fetching cdk {VERSION} with npm, once (silent for up to {_INSTALL_LIMIT // 60} minutes)", flush=True)
     draft = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
     line = [*node.npm(), "install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error"]
     environment = {name: value for name, value in node.environment().items() if name != "NODE_OPTIONS"}

@@ -143,6 +143,17 @@ def test_an_old_cdk_is_refused_before_it_is_asked_to_do_anything(
     assert (tmp_path / "calls").read_text().split() == ["called", "--version"]
 
 
+def test_the_fetching_of_cdk_is_announced_before_its_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DEPLOY_CDK", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(node, "npm", lambda: ["false"])
+    with pytest.raises(DeployError, match="could not be fetched with npm"):
+        cdk.command()
+    assert capsys.readouterr().out == f"fetching cdk {cdk.VERSION} with npm, once (silent for up to 5 minutes)\n"
+
+
 def test_a_console_script_refuses_another_machine_without_a_traceback() -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     done = subprocess.run(
