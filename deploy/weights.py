@@ -15,6 +15,8 @@ __all__ = ["Manifest", "check", "known", "manifest_of", "packaged", "push"]
 
 _MODEL = "kokoro-82m"
 _CHECKPOINT = "kokoro-v1_0.pth"
+_OPTIONS = {"--weights hub": "--hub", "Use --weights auto": "Leave out --hub"}
+"""The container's advice names its own options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,11 @@ def packaged(engine: str, choice: str = "auto") -> dict[str, Path]:
     try:
         found = weights.resolve(choice, engine)
     except (SetupError, ImportError) as error:
+        reason = str(error).rstrip(".")
+        for theirs, ours in _OPTIONS.items():
+            reason = reason.replace(theirs, ours)
         raise DeployError(
-            f"No weights for the engine {engine}: {error}. Install what reads them with "
+            f"No weights for the engine {engine}: {reason}. Install what reads them with "
             f"'uv sync --extra {'torch' if engine == 'torch' else 'kokoro'}', or give a folder."
         ) from error
     model = _CHECKPOINT if engine == "torch" else found.model.name

@@ -241,10 +241,10 @@ class Deployment:
         """Show what a deployment would change in some stacks."""
         cdk.run(["diff", *names, "--exclusively", "--method=template"], self._assembly(app))
 
-    def write_outputs(self) -> Path:
-        """Write down what is deployed, for those who use it."""
+    def write_outputs(self) -> Path | None:
+        """Write down what is deployed, for those who use it; None where there is nothing to write."""
         speech, agent = (stacks.find(self.cloud, name) for name in (ENDPOINT_STACK, AGENT_STACK))
-        return outputs.save(
+        return outputs.update(
             outputs.Outputs(
                 endpoint=None if speech is None else speech.outputs.get("EndpointName"),
                 region=self.cloud.region,
@@ -301,9 +301,7 @@ class Deployment:
         return synthesis.assembly(app, self.settings, self._assemblies)
 
     def _destroy(self, app: synthesis.App, name: str) -> None:
-        if stacks.find(self.cloud, name) is None:
-            self.say(f"{name}: not there")
-        else:
+        if stacks.find(self.cloud, name) is not None:
             here = self.cloud.account, self.cloud.region
             known = synthesis.existing(app, self._assemblies, name, *here)  # to delete it, the stack's name is enough
             cdk.run(["destroy", name, "--exclusively", "--force"], known or self._assembly(app))

@@ -65,3 +65,20 @@ def test_what_can_be_deployed_is_asked_for(typed: Typed, options: str) -> None:
 
 def test_the_list_of_an_image_is_written(typed: Typed, tmp_path: Path) -> None:
     assert "packages" in typed("speech-infra image sbom --engine onnx", str(tmp_path / "x.json"), expected=0)
+
+
+def test_the_hub_has_the_weights_of_one_engine(typed: Typed) -> None:
+    said = typed("speech-infra weights push --hub --engine onnx")
+    assert said == "error: --hub has the weights of torch only: leave out --hub, or give --engine torch.\n"
+
+
+def test_a_price_is_asked_for_an_instance_type_that_can_be_deployed(typed: Typed) -> None:
+    assert "instance type 'ml.nonsense' cannot be deployed" in typed("speech-infra cost --instance-type ml.nonsense")
+    assert "an unknown price" in typed("speech-infra cost --instance-type ml.g9.xlarge", expected=0)
+
+
+@pytest.mark.parametrize("tool", ["speech-infra", "agent-infra"])
+def test_templates_go_where_something_can_be_written(typed: Typed, tool: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in ("/proc/nowhere", str(tmp_path / "file"), str(tmp_path / "file" / "below")):
+        assert typed(f"{tool} synth {folder}").startswith(f"error: Nothing can be written to {folder} (")

@@ -9,6 +9,7 @@ import boto3
 import pytest
 from smithy_http.aio.crt import AWSCRTHTTPClient
 
+from container.kokoro.errors import SetupError
 from deploy import endpoints, outputs, smoke, weights
 from deploy.cloud import Cloud
 from deploy.endpoints import Running
@@ -51,6 +52,41 @@ def test_the_outputs_file(tmp_path: Path) -> None:
     outputs.save(given.changed(agent_runtime_arn=None), path)
     assert outputs.load(path).agent_runtime_arn is None
     assert [entry.name for entry in path.parent.iterdir()] == ["outputs.json"]
+
+
+def test_the_outputs_file_is_written_where_there_is_something_to_say(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.json"
+    nothing, given = outputs.Outputs(region="us-east-1"), outputs.Outputs("tts", "us-east-1")
+    assert outputs.update(nothing, path) is None
+    assert not path.exists()
+    assert outputs.update(given, path) == path
+    assert outputs.update(nothing.changed(region="eu-west-1"), path) is None
+    assert outputs.load(path) == given  # that nothing is deployed elsewhere says nothing of it
+    assert outputs.update(nothing, path) == path
+    assert outputs.load(path) == nothing
+    path.write_text("half a fi")
+    assert outputs.update(nothing, path) == path
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("--weights hub needs huggingface_hub. Install the extra 'torch'.", "--hub needs huggingface_hub"),
+        ("offline\nUse --weights auto for the packaged ones.", "Leave out --hub for the packaged ones. Install"),
+    ],
+)
+def test_weights_that_are_not_there_name_the_options_of_this_command(
+    monkeypatch: pytest.MonkeyPatch, reason: str, told: str
+) -> None:
+    def resolve(*_: str) -> None:
+        raise SetupError(reason)
+
+    monkeypatch.setattr("container.kokoro.weights.resolve", resolve)
+    with pytest.raises(DeployError) as told_:
+        weights.packaged("torch", "hub")
+    assert told in str(told_.value)
+    assert "--weights" not in str(told_.value)
+    assert ".." not in str(told_.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"EndpointName": 7}', '{"Region": ""}'])
