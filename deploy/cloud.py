@@ -4,8 +4,9 @@ import os
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from deploy import target
+from deploy import regions, target
 from deploy.errors import DeployError
+from deploy.settings import check_region
 
 __all__ = ["Cloud"]
 
@@ -28,10 +29,10 @@ class Cloud:
 
         Raises:
             DeployError: no region or no credentials, or AWS does not take them.
+            SettingsError: what is given as the region cannot be one.
         """
         import boto3  # noqa: PLC0415  # slow
-        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415  # slow
-        from botocore.exceptions import ConnectionError as NoConnectionError  # noqa: PLC0415  # slow
+        from botocore import exceptions as failures  # noqa: PLC0415  # slow
 
         rehearsal = target.prepare(os.environ)
         if rehearsal:
@@ -41,6 +42,7 @@ class Cloud:
             region = session.region_name
             if region is None:
                 raise DeployError("No region: give --region, or set AWS_REGION, or 'region' in your AWS profile.")
+            check_region(region)
             os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = region
             cloud = cls(session, "", region, rehearsal=rehearsal)
             sts = cloud.client("sts")
@@ -50,13 +52,24 @@ class Cloud:
                     "for AWS, or set AWS_ENDPOINT_URL to the emulator for a rehearsal."
                 )
             cloud.account = sts.get_caller_identity()["Account"]
-        except (HTTPClientError, NoConnectionError) as error:
-            advice = "Is the emulator running?" if rehearsal else "Is there a proxy or a firewall in between?"
-            raise DeployError(f"{error}. {advice}") from None
-        except (BotoCoreError, ClientError) as error:
+        except (failures.HTTPClientError, failures.ConnectionError) as error:
+            if rehearsal:
+                advice = "Is the emulator running?"
+            else:
+                misspelt = regions.misspelt(session, session.region_name)
+                advice = misspelt or "Is there a proxy or a firewall in between?"
+            raise DeployError(f"{_sentence(error)} {advice}") from None
+        except failures.ProfileNotFound as error:
+            raise DeployError(_profiles(str(error.kwargs["profile"]))) from None
+        except failures.ConfigParseError as error:
             raise DeployError(
-                f"AWS does not know you: {error}. Sign in ('aws sso login', 'aws configure'), set AWS_PROFILE, or set "
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+                f"{error.kwargs['path']} cannot be read as a file of the AWS command line. Expected are sections, "
+                "[default] or [profile NAME], with lines of 'name = value' below; put it right, or move it away."
+            ) from None
+        except (failures.BotoCoreError, failures.ClientError) as error:
+            raise DeployError(
+                f"AWS does not know you: {_sentence(error)} Sign in ('aws sso login', 'aws configure'), set "
+                "AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
             ) from None
         return cloud
 
@@ -91,3 +104,16 @@ class Cloud:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _profiles(missing: str) -> str:
+    """Say that there is no such profile, and which there are."""
+    from botocore.session import Session  # noqa: PLC0415  # slow
+
+    known = Session(profile=None).available_profiles
+    there = f"There are {', '.join(known)}." if known else "There are none: 'aws configure sso' makes one."
+    return f"AWS_PROFILE={missing}: there is no such profile in the configuration of the AWS command line. {there}"
+
+
+def _sentence(error: Exception) -> str:
+    return f"{str(error).rstrip('.')}."

@@ -18,6 +18,7 @@ __all__ = [
     "VARIANT",
     "Settings",
     "SettingsError",
+    "check_region",
 ]
 
 FOUNDATION_STACK = "speech-foundation"
@@ -42,6 +43,7 @@ AMIS = {
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 """Of an image."""
 
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 _INSTANCE = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9]+")
 _ENDPOINT = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _RUNTIME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,47}")
@@ -89,7 +91,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         _expect(re.fullmatch(r"\d{12}", self.account), f"account {self.account!r}", "12 digits")
-        _expect(re.fullmatch(r"[a-z]{2}(-[a-z]+)+-\d", self.region), f"region {self.region!r}", "such as us-east-1")
+        check_region(self.region)
         _expect(
             _ENDPOINT.fullmatch(self.endpoint_name),
             f"endpoint name {self.endpoint_name!r}",
@@ -166,6 +168,15 @@ class Settings:
     def changed(self, **changes: Any) -> Self:
         """Return a copy with some values replaced."""
         return dataclasses.replace(self, **changes)
+
+
+def check_region(region: str) -> None:
+    """Refuse what cannot be a region.
+
+    Raises:
+        SettingsError: it cannot.
+    """
+    _expect(_REGION.fullmatch(region), f"region {region!r}", "such as us-east-1")
 
 
 def _expect(holds: object, what: str, expected: str) -> None:
