@@ -22,6 +22,7 @@ from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
 from contract_tests.collector import Collector, VerdictRepr, attach
 from contract_tests.export import to_json
+from contract_tests.machine import load
 from contract_tests.progress import COLOURS, Progress
 from contract_tests.report import next_steps, render, summary_line
 from contract_tests.reportfile import report_problem
@@ -48,6 +49,7 @@ title = pytest.StashKey[str]()
 """What the run judges, in words; a plugin with targets of its own sets it."""
 profile_name = pytest.StashKey[str]()
 _target = pytest.StashKey[target.Target]()
+_load = pytest.StashKey[float]()
 _profile = pytest.StashKey[profile.Profile]()
 
 
@@ -122,6 +124,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--profile {error}") from None
     if (problem := report_problem(config.getoption("contract_json"))) is not None:
         raise pytest.UsageError(f"--contract-json {problem}")
+    config.stash[_load] = load()
     config.stash[_target] = chosen
     config.stash[title] = str(agent or chosen)
     config.stash[_profile] = rules
@@ -260,7 +263,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.section(f"contract: {config.stash[title]}, profile {config.stash[profile_name]}")
     for verdict in found:
         terminalreporter.line(summary_line(verdict), **{COLOURS[verdict.status]: True})
-    for line in next_steps(found, config.stash[profile_name]):
+    for line in next_steps(found, config.stash[profile_name], max(config.stash[_load], load())):
         terminalreporter.line(line)
 
 

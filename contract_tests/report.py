@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from contract_tests.machine import BUSY
 from contract_tests.verdict import Finding, Status, Verdict
 from contract_tests.visible import visible
 from emulator import facts
@@ -27,12 +28,17 @@ def why(fact_ids: Sequence[str]) -> str:
     return f"Why {'AgentCore' if all(each.startswith('agent.') for each in fact_ids) else 'SageMaker'} does that"
 
 
-def next_steps(verdicts: Sequence[Verdict], profile: str) -> Iterator[str]:
-    """Yield what to do after a run, in a few words; nothing where all is said."""
+def next_steps(verdicts: Sequence[Verdict], profile: str, load: float = 0.0) -> Iterator[str]:
+    """Yield what to do after a run, in a few words; nothing where all is said. ``load``: processes for each core."""
     failing = [verdict.id for verdict in verdicts if verdict.status is Status.FAIL]
     if failing:
         yield f"Failed: {', '.join(failing)}. The text of each is above: what was seen, probable causes, the fix."
         yield f"Begin with the first: the others may follow from it. `contract explain {failing[0]}` tells who met it."
+    if load >= BUSY and any(verdict.status in _BAD for verdict in verdicts):
+        yield (
+            f"This machine was busy (load average {load:.1f} for each core): what a check says of time may be its doing, "
+            "not the container's. Judge again when it is idle."
+        )
     unjudged = sum(verdict.status is Status.NOT_APPLICABLE for verdict in verdicts)
     first = next((verdict.behaviour for verdict in verdicts if verdict.id == _FIRST), None)
     if first is not None and first.status is Status.WARN and first.fix is not None:  # a profile that fits better

@@ -117,5 +117,8 @@ def test_a_run_ends_with_what_to_do() -> None:
     assert "`contract explain CT0`" in second
     assert third == "1 check needs to know more of the protocol: --profile, see docs/profiles.md."
     assert not list(next_steps([verdict(passed("fine"), WARNING), unjudged], "kokoro"))
+    assert not list(next_steps([unjudged], "kokoro", load=9.0))
+    (busy,) = next_steps([verdict(passed("fine"), WARNING), unjudged], "kokoro", load=4.6)
+    assert busy.startswith("This machine was busy (load average 4.6 for each core)")
     fits = warned(sent="a", expected="b", observed="c", fix=Fix("It speaks like 'kokoro'."))
     assert list(next_steps([verdict(fits, passed("fine")), unjudged], "sagemaker")) == ["CT0: It speaks like 'kokoro'."]
