@@ -36,8 +36,8 @@ def next_steps(verdicts: Sequence[Verdict], profile: str, load: float = 0.0) -> 
         yield f"Begin with the first: the others may follow from it. `contract explain {failing[0]}` tells who met it."
     if load >= BUSY and any(verdict.status in _BAD for verdict in verdicts):
         yield (
-            f"This machine was busy (load average {load:.1f} for each core): what a check says of time may be its doing, "
-            "not the container's. Judge again when it is idle."
+            f"This machine was busy (load average {load:.1f} for each core): what a check says of time may be "
+            "its doing, not the container's. Judge again when it is idle."
         )
     unjudged = sum(verdict.status is Status.NOT_APPLICABLE for verdict in verdicts)
     first = next((verdict.behaviour for verdict in verdicts if verdict.id == _FIRST), None)
