@@ -33,9 +33,9 @@ class Docker:
 
     @property
     def is_old(self) -> bool:
-        """Whether buildx is one that does not know its options here; of another program's nothing is known."""
+        """Whether buildx is one that does not know its options here; some builds, and other programs, do not say."""
         found = re.search(r"buildx v?(\d+)\.(\d+)", self.buildx or "")
-        return found is not None and (int(found[1]), int(found[2])) < LOWEST_BUILDX
+        return found is not None and (0, 0) < (int(found[1]), int(found[2])) < LOWEST_BUILDX
 
 
 def look() -> Docker:
@@ -46,8 +46,10 @@ def look() -> Docker:
     status, said, _ = _ask(program, "buildx", "version")
     buildx = said.strip() if status == 0 else ""
     status, said, complaint = _ask(program, "info")
-    lines = [line.strip() for line in (complaint or said).splitlines() if line.strip()]
-    reason = lines[-1] if lines else f"'docker info' ended with status {status}"
+    lines = [line.strip() for line in (complaint or said).splitlines()]
+    # after its reason, some versions complain that they cannot print what they do not have
+    reasons = [line.removeprefix("ERROR: ") for line in lines if line and not line.startswith("WARNING")]
+    reason = reasons[0] if reasons else f"'docker info' ended with status {status}"
     return Docker(program, buildx, reason if status else "")
 
 

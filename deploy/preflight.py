@@ -131,8 +131,8 @@ def ami(settings: Settings, cuda: str | None) -> Check:
             f"{settings.ami} is for CUDA {driver}, the image has CUDA {cuda}: it would hang without a log line",
             f"Take --ami {fitting[-1]}." if fitting else f"Build the image for one of CUDA {', '.join(AMIS.values())}.",
         )
-    # https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html; wheels of torch hold compiled
-    # kernels for the GPUs of SageMaker, so that the driver has nothing of a newer CUDA to translate
+    # https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html. A driver translates no PTX
+    # of a newer CUDA, but torch's wheels hold kernels compiled for these GPUs, and nothing here compiles others
     why = "" if cuda == driver else f": a driver for CUDA {driver} runs every {driver.split('.')[0]}.x"
     return Check("driver", "ok", f"{settings.ami} (CUDA {driver}) for an image with CUDA {cuda}{why}")
 

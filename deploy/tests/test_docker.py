@@ -15,7 +15,7 @@ _ANSWERS = {
     "no buildx": '[ "$1" = info ] || { echo "docker: unknown command: docker buildx" >&2; exit 1; }',
     "no engine": (
         '[ "$1" = buildx ] && { echo "github.com/docker/buildx v0.30.1"; exit; }\n'
-        'echo "Cannot connect to the Docker daemon" >&2; exit 1'
+        'echo "ERROR: Cannot connect to the Docker daemon" >&2; echo "errors pretty printing info" >&2; exit 1'
     ),
 }
 
