@@ -45,6 +45,14 @@ def test_from_nothing_to_an_endpoint_and_back(stage: Stage, weights: Path) -> No
     assert "about $1.41 an hour" in said
     assert not stage.stacks()
 
+    # nor without what it would need, or for what could not be deployed
+    assert "docker" in stage.run("speech-infra deploy --yes", expected=1, DEPLOY_DOCKER="no-such-docker")
+    assert "no version" in stage.run("speech-infra deploy --yes --weights 0123456789ab", expected=1)
+    assert "aws ecr create-repository" in stage.run(f"speech-infra deploy --yes --image sha256:{'a' * 64}", expected=1)
+    assert "FAIL endpoint" in stage.run("agent-infra deploy --yes", expected=1)
+    assert not stage.stacks()
+    assert not stage.outputs.exists()
+
     said = stage.run(f"speech-infra weights push {weights}")
     assert "kokoro-v1_0.pth: 7 bytes" in said
     assert "notes.txt" not in said
