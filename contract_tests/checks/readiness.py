@@ -105,12 +105,16 @@ class ReadinessAndStop(Check):
 
 @asynccontextmanager
 async def _started(starter: AbstractContextManager[Running]) -> AsyncIterator[Running]:
-    """Enter and leave a blocking context in a thread: an engine needs seconds for both."""
+    """Enter and leave a blocking context in a thread: an engine needs seconds for both.
+
+    A thread cannot be stopped: one that is still starting when the check is cut comes to its end before it is left.
+    """
     with ExitStack() as stack:
-        running = await asyncio.to_thread(stack.enter_context, starter)
+        starting = asyncio.create_task(asyncio.to_thread(stack.enter_context, starter))
         try:
-            yield running
+            yield await asyncio.shield(starting)
         finally:
+            await asyncio.wait([starting])
             await asyncio.to_thread(stack.close)
 
 

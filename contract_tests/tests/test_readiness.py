@@ -2,6 +2,9 @@
 
 import re
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from contract_tests.runner import bench_for, judge
 from contract_tests.tests.test_run import run
 from contract_tests.verdict import Status, Verdict
 from emulator.launch import running, starting
+from emulator.running import Elsewhere, Running
 from emulator.target import Target
 
 MODULE = "contract_tests.good.websockets_speech"
@@ -114,3 +118,29 @@ def test_the_second_start_has_the_time_of_the_first_and_its_end_is_named(tmp_pat
     assert "1. It needs more than the 11 s that this run gave it" in words
     assert "Give it more time with --start-timeout SECONDS; SageMaker gives it 480 s." in words
     assert "lock file" not in words
+
+
+class Sluggish:
+    """A start that takes a while, of a container that is never asked for anything."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    @contextmanager
+    def __call__(self) -> Iterator[Running]:
+        time.sleep(0.5)  # as an engine does
+        self.told.append("started")
+        try:
+            yield Elsewhere("http://127.0.0.1:9")
+        finally:
+            self.told.append("stopped")
+
+
+async def test_a_check_that_is_cut_while_a_container_starts_leaves_none_behind() -> None:
+    starter = Sluggish()
+    with running(EARLY, 60, Path.cwd()) as own, bench_for(own.url, load("kokoro"), own=own, starter=starter) as bench:
+        await judge(GoodRequest(), bench)
+        verdict = await judge(ReadinessAndStop(), bench, 0.2)
+        told = list(starter.told)
+    assert verdict.worst.observed == "the time that the caller left, 0.2 s, was over"
+    assert told == ["started", "stopped"]
