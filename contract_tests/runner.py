@@ -124,6 +124,7 @@ async def _outcome(check: Check, bench: Bench, left: float | None) -> tuple[Find
                     await bench.stack()  # while there is somebody to ask: it may not outlive a check
                 if check.needs_good_request and not bench.measured:
                     await good_request.measure(bench)
+                    bench.sessions.clear()  # what the measurement tried in vain is not the fault of this check
                 if check.needs_good_request and bench.baseline is None:
                     blocked = not_applicable(f"no good request is answered: see {good_request.GoodRequest.id}")
                     return blocked, blocked, ()
