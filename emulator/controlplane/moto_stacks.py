@@ -269,7 +269,7 @@ def _list_quotas() -> None:
             "QuotaCode": f"L-EMULATOR{number}",
             "Value": 2.0,
         }
-        for number, kind in enumerate(("g5.xlarge", "g5.2xlarge", "g6.xlarge"))
+        for number, kind in enumerate(("g5.xlarge", "g5.2xlarge", "g6.xlarge", "c7i.2xlarge"))
     ]
 
     def list_service_quotas(self: ServiceQuotasResponse) -> ActionResult:
