@@ -24,7 +24,7 @@ from emulator.wire.fault_plan import (
     WaitUntil,
 )
 from emulator.wire.faults import CloseFault, Faults
-from emulator.wire.frames import Frame, FrameMapper, Opcode, PartMapper
+from emulator.wire.frames import Frame, FrameMapper, Opcode, PartMapper, preview
 from emulator.wire.pacer import Pacer
 from emulator.wire.parts import CompletionState, DataType, PayloadPart
 from emulator.wire.session import Action, CloseContainer, EndOutput, Fail, Reset, SendFrame, SendPart
@@ -62,7 +62,11 @@ def text(data: str, *, partial: bool = False) -> PayloadPart:
 
 
 def frames(actions: Actions) -> list[str]:
-    return [str(action.frame) for action in actions if isinstance(action, SendFrame | SendMore)]
+    found = [action.frame for action in actions if isinstance(action, SendFrame | SendMore)]
+    return [
+        f"{frame.opcode.name}{'' if frame.fin else ' FIN=0'} {len(frame.data)} B {preview(frame.data)}"
+        for frame in found
+    ]
 
 
 def notes(actions: Actions) -> list[str]:
