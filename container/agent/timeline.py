@@ -25,15 +25,19 @@ class Timeline:
     @property
     def ms(self) -> float:
         """Milliseconds since the first event."""
-        return 0.0 if self._begun is None else round((self._clock() - self._begun) * 1000, 1)
+        return self._since(self._clock())
 
     def event(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Make the next event of the turn."""
+        now = self._clock()
         if self._begun is None:
-            self._begun = self._clock()
-        stamped = {"type": kind, "seq": self._count, "t_ms": self.ms, "request_id": self.request_id, **fields}
+            self._begun = now
+        stamped = {"type": kind, "seq": self._count, "t_ms": self._since(now), "request_id": self.request_id, **fields}
         self._count += 1
         return stamped
+
+    def _since(self, now: float) -> float:
+        return 0.0 if self._begun is None else round((now - self._begun) * 1000, 1)
 
 
 def sse(event: dict[str, Any]) -> bytes:
