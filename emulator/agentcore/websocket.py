@@ -15,6 +15,7 @@ import h11
 from emulator import credentials, facts
 from emulator.agentcore.frames import FrameMeter, FrameTooLargeError, close_frame
 from emulator.agentcore.request import AgentRequest, failed
+from emulator.http1.headers import encoded
 from emulator.http1.server import Http1Exchange, next_event
 from emulator.wire.exceptions import RequestError
 from emulator.wire.sigv4 import verify_request
@@ -149,8 +150,8 @@ class Tunnel:
             raise failed(500) from error
         try:
             protocol = h11.Connection(h11.CLIENT)
-            headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in self._handshake()]
-            ask = h11.Request(method="GET", target=facts.text("agent.ws-container-path"), headers=headers)
+            target = facts.text("agent.ws-container-path")
+            ask = h11.Request(method="GET", target=target, headers=encoded(self._handshake()))
             writer.write((protocol.send(ask) or b"") + (protocol.send(h11.EndOfMessage()) or b""))
             try:
                 answer = await next_event(protocol, reader)
@@ -161,8 +162,8 @@ class Tunnel:
                 status = answer.status_code if isinstance(answer, h11.Response) else 500
                 _log.warning("the agent refused the WebSocket with %d", status)
                 raise failed(status)
-            fields = [(name.decode("ascii"), value.decode("latin-1")) for name, value in answer.headers]
-            yield fields, protocol.trailing_data[0], reader, writer
+            headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in answer.headers]
+            yield headers, protocol.trailing_data[0], reader, writer
         finally:
             writer.transport.abort()
 

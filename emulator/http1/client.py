@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterator
 
 import h11
 
+from emulator.http1.headers import encoded
 from emulator.http1.server import next_event
 
 __all__ = ["PeerError", "Response", "request"]
@@ -86,8 +87,8 @@ async def request(
     if isinstance(body, bytes) and "content-length" not in names and (body or method == "POST"):
         head.append(("content-length", str(len(body))))
     with _writing():
-        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in head]
-        start = protocol.send(h11.Request(method=method, target=target.encode("latin-1"), headers=encoded)) or b""
+        ask = h11.Request(method=method, target=target.encode("latin-1"), headers=encoded(head))
+        start = protocol.send(ask) or b""
     try:
         reader, writer = await asyncio.open_connection(host, port)
     except OSError as error:

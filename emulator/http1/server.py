@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import h11
 
+from emulator.http1.headers import encoded
 from emulator.http2 import ClientGoneError
 from emulator.trace import without_secrets
 
@@ -66,8 +67,7 @@ class Http1Exchange:
         self.started = True
         if self._doubtful:
             headers = [*headers, ("connection", "close")]
-        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
-        await self._write(h11.Response(status_code=status, headers=encoded))
+        await self._write(h11.Response(status_code=status, headers=encoded(headers)))
 
     async def send(self, data: bytes) -> None:
         """Send bytes of the response body; waits while the client does not read."""
@@ -91,8 +91,7 @@ class Http1Exchange:
         Returns what the client has sent of it already, and the connection.
         """
         self.started = True
-        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
-        await self._write(h11.InformationalResponse(status_code=101, headers=encoded, reason=b"Switching Protocols"))
+        await self._write(h11.InformationalResponse(status_code=101, headers=encoded(headers), reason=b"Switching Protocols"))
         return self._protocol.trailing_data[0], self._reader, self._writer
 
     def reset(self) -> None:
