@@ -91,7 +91,8 @@ class Http1Exchange:
         Returns what the client has sent of it already, and the connection.
         """
         self.started = True
-        await self._write(h11.InformationalResponse(status_code=101, headers=encoded(headers), reason=b"Switching Protocols"))
+        head = h11.InformationalResponse(status_code=101, headers=encoded(headers), reason=b"Switching Protocols")
+        await self._write(head)
         return self._protocol.trailing_data[0], self._reader, self._writer
 
     def reset(self) -> None:
