@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from contract_tests.sound import Sound
 from contract_tests.stack import Stack
-from contract_tests.visible import writable
+from emulator.wire.utf8 import writable
 
 __all__ = ["Finding", "Fix", "Level", "Snippet", "Status", "Verdict", "failed", "not_applicable", "passed", "warned"]
 

@@ -1,13 +1,10 @@
-"""Text that came from outside, as it can be written to a file and shown on a terminal."""
+"""Text that came from outside, as it can be shown on a terminal."""
 
-__all__ = ["visible", "writable"]
+from emulator.wire.utf8 import writable
+
+__all__ = ["visible"]
 
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\n")}
-
-
-def writable(text: str) -> str:
-    """Return the text with an escape for each half of a surrogate pair: JSON can hold one alone, UTF-8 cannot."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def visible(text: str) -> str:

@@ -12,6 +12,7 @@ from emulator.recording import Recording, RecordingError
 from emulator.sidecar import Closed, Lost, Sidecar
 from emulator.switches import Switches
 from emulator.wire.frames import Frame, Opcode
+from emulator.wire.utf8 import writable
 
 __all__ = ["Comparison", "replay"]
 
@@ -172,8 +173,7 @@ def _normalised(data: bytes) -> str:
         return repr(data.decode("utf-8", "replace"))
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name not in _VOLATILE}
-    # half of a surrogate pair, which JSON can hold, cannot be printed
-    return json.dumps(body, sort_keys=True, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    return writable(json.dumps(body, sort_keys=True, ensure_ascii=False))
 
 
 def _compare(recorded: list[str], replayed: list[str]) -> Comparison:

@@ -12,6 +12,7 @@ from typing import Any
 
 from emulator import facts
 from emulator.wire.frames import Frame, Opcode
+from emulator.wire.utf8 import writable
 
 __all__ = ["BadRecordError", "Meter", "MeterOffer", "Record"]
 
@@ -56,9 +57,7 @@ class Record:
     def __str__(self) -> str:
         token = f", token {self.token!r}" if self.token is not None else ""
         again = ", which came before: not counted again" if self.repeated else ""
-        # half of a surrogate pair, which JSON can hold, cannot be printed
-        dimension = self.dimension.encode("utf-8", "backslashreplace").decode()
-        return f"{dimension}: {self.units:g}{token}{again}"
+        return f"{writable(self.dimension)}: {self.units:g}{token}{again}"
 
 
 class Meter:

@@ -1,10 +1,10 @@
-"""Whether the text of a container is text."""
+"""Whether the text of a container is text, and what of it can be written."""
 
 import codecs
 
 from emulator.wire.frames import Frame, Opcode
 
-__all__ = ["TextCheck"]
+__all__ = ["TextCheck", "writable"]
 
 
 class TextCheck:
@@ -25,3 +25,8 @@ class TextCheck:
             self._decoder = None
             return True
         return False
+
+
+def writable(text: str) -> str:
+    """Return the text with an escape for each half of a surrogate pair: JSON can hold one alone, UTF-8 cannot."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
