@@ -21,7 +21,7 @@ from contract_tests.check import Check
 from contract_tests.plugin import judged_by, pronounce, title, verdicts
 from contract_tests.profile import ProfileError
 from contract_tests.runner import judge
-from contract_tests.verdict import Verdict
+from contract_tests.verdict import Status
 from contract_tests.workers import is_worker
 from deploy import images
 from live_tests.agent import READ_TIMEOUT_S
@@ -267,19 +267,10 @@ def live_judge(
     """Return what runs one check on the endpoint and raises its verdict; none where the budget ends in mid-check."""
     del live
 
-    async def judged(check: Check) -> Verdict | None:
-        try:
-            async with asyncio.timeout(live_budget.left) as budget:
-                return await judge(check, live_bench)
-        except TimeoutError:
-            if not budget.expired():
-                raise
-            return None  # the run had no time for it, which says nothing of the container
-
     def run(check: Check) -> None:
-        verdict = asyncio.run(judged(check))
-        if verdict is None:
-            live_out_of_time()
+        verdict = asyncio.run(judge(check, live_bench, live_budget.left))
+        if verdict.status is Status.NOT_APPLICABLE and live_budget.spent:
+            live_out_of_time()  # the run had no time for it, which says nothing of the container
         pronounce(pytestconfig, verdict)
 
     return run
