@@ -1,17 +1,12 @@
 """First audio that is late once, on a machine that is busy with something else, and late always."""
 
-from pathlib import Path
-
 from contract_tests.broken.collects import CollectingSession
 from contract_tests.checks.first_audio import FirstAudioEarly
 from contract_tests.good import protocol
 from contract_tests.good.paced import PacedSession
 from contract_tests.good.speech import speech_app
-from contract_tests.profile import load
-from contract_tests.runner import bench_for, judge
-from contract_tests.verdict import Status, Verdict
-from emulator.launch import running
-from emulator.target import Target
+from contract_tests.tests.judging import judged
+from contract_tests.verdict import Status
 
 
 class Hampered(CollectingSession):
@@ -29,17 +24,11 @@ class Hampered(CollectingSession):
 hampered, collects = speech_app(Hampered), speech_app(CollectingSession)
 
 
-async def judged(app: str) -> Verdict:
-    target = Target("app", f"contract_tests.tests.test_first_audio:{app}")
-    with running(target, 60, Path.cwd()) as up, bench_for(up.url, load("kokoro")) as bench:
-        return await judge(FirstAudioEarly(), bench)
-
-
 async def test_late_once_is_not_late() -> None:
-    assert (await judged("hampered")).status is Status.PASS
+    assert (await judged(FirstAudioEarly(), f"{__name__}:hampered")).status is Status.PASS
 
 
 async def test_late_twice_is_late() -> None:
-    verdict = await judged("collects")
+    verdict = await judged(FirstAudioEarly(), f"{__name__}:collects")
     assert verdict.status is Status.FAIL
     assert "All audio is collected" in verdict.behaviour.causes[0]

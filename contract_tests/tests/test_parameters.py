@@ -1,15 +1,11 @@
 """A parameter that a container does not know is another thing than one that it does not check."""
 
 import json
-from pathlib import Path
 
 from contract_tests.checks.parameters import Parameters
 from contract_tests.good.speech import Session, speech_app
-from contract_tests.profile import load
-from contract_tests.runner import bench_for, judge
-from contract_tests.verdict import Status, Verdict
-from emulator.launch import running
-from emulator.target import Target
+from contract_tests.tests.judging import judged
+from contract_tests.verdict import Status
 
 
 class Deaf(Session):
@@ -38,14 +34,8 @@ class Lenient(Session):
 deaf, lenient = speech_app(Deaf), speech_app(Lenient)
 
 
-async def judged(app: str) -> Verdict:
-    target = Target("app", f"contract_tests.tests.test_parameters:{app}")
-    with running(target, 60, Path.cwd()) as up, bench_for(up.url, load("kokoro")) as bench:
-        return await judge(Parameters(), bench)
-
-
 async def test_a_parameter_that_nobody_reads_is_a_warning() -> None:
-    verdict = await judged("deaf")
+    verdict = await judged(Parameters(), f"{__name__}:deaf")
     assert verdict.status is Status.WARN, verdict
     for member, value in (("voice", '"am_michael"'), ("speed", "1.5")):
         assert f"{member} is not read, whatever it is: a complete answer" in verdict.behaviour.observed
@@ -53,6 +43,6 @@ async def test_a_parameter_that_nobody_reads_is_a_warning() -> None:
 
 
 async def test_a_wrong_value_that_becomes_a_default_is_a_fault() -> None:
-    verdict = await judged("lenient")
+    verdict = await judged(Parameters(), f"{__name__}:lenient")
     assert verdict.status is Status.FAIL, verdict
     assert "replaced by a default without a word" in verdict.behaviour.causes[-1]

@@ -7,8 +7,8 @@ from typing import Any
 
 import boto3
 import pytest
-from smithy_http.aio.crt import AWSCRTHTTPClient
 
+from container.agent.tests.dialled import dialled
 from container.kokoro.errors import SetupError
 from deploy import endpoints, outputs, smoke, weights
 from deploy.cloud import Cloud
@@ -166,15 +166,7 @@ async def test_what_is_no_answer(events: list[tuple[str, bytes]], told: str) -> 
 
 
 def test_the_session_goes_to_the_port_of_streaming(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
-
-    async def send(_: AWSCRTHTTPClient, request: Any, **__: Any) -> None:
-        called.append(f"{request.destination.host}:{request.destination.port}")
-        raise OSError("no network here")
-
-    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(AWSCRTHTTPClient, "send", send)
+    called = dialled(monkeypatch)
     keys = boto3.Session("AKIDEXAMPLE", "secret", region_name="us-west-2")
     with pytest.raises(DeployError, match=r"session with tts failed: .*no network here"):
         smoke.speak(Cloud(keys, "1", "us-west-2", rehearsal=False), "tts")

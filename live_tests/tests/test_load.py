@@ -177,23 +177,30 @@ def test_an_answer_that_never_comes_took_as_long_as_it_was_waited_for(monkeypatc
     assert heard.total_ms >= 1000
 
 
-@pytest.mark.skipif(importlib.util.find_spec("locust") is None, reason="Locust is not installed: uv sync --extra load")
-def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> None:
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")),
-            *("--headless", "-u", "4", "-r", "4", "-t", "120s", "--answers", "12", "--processes", "2"),
-            *("--think-s", "0.2"),
-            *("--endpoint", ENDPOINT, "--endpoint-url", rehearsal.emulator.url),
-        ],
+LOCUST = pytest.mark.skipif(
+    importlib.util.find_spec("locust") is None, reason="Locust is not installed: uv sync --extra load"
+)
+
+
+def locust(environment: dict[str, str], timeout: float, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run Locust with two workers to its end; all it prints is in ``stdout``. A worker that stays holds the pipe."""
+    program = [sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")]
+    return subprocess.run(
+        [*program, "--headless", "--processes", "2", "--endpoint", ENDPOINT, *words],
         cwd=ROOT,
-        env=rehearsal.environment,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=240,
+        timeout=timeout,
         check=False,
     )
+
+
+@LOCUST
+def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> None:
+    callers = ("-u", "4", "-r", "4", "-t", "120s", "--answers", "12", "--think-s", "0.2")
+    done = locust(rehearsal.environment, 240, *callers, "--endpoint-url", rehearsal.emulator.url)
     assert done.returncode == 0, done.stdout
     assert "2 workers connected" in done.stdout
     heard = re.search(r"^first audio, ms +(\d+) +0 ", done.stdout, re.MULTILINE)
@@ -202,21 +209,10 @@ def test_two_locust_workers_speak_with_the_endpoint(rehearsal: Rehearsal) -> Non
     assert "1 instance behind the endpoint: 4.0 sessions" in done.stdout
 
 
-@pytest.mark.skipif(importlib.util.find_spec("locust") is None, reason="Locust is not installed: uv sync --extra load")
+@LOCUST
 def test_without_credentials_nothing_stays_behind(rehearsal: Rehearsal, tmp_path: Path) -> None:
     kept = {name: value for name, value in rehearsal.environment.items() if not name.startswith("AWS_")}
-    done = subprocess.run(  # a worker that stays would hold the pipe: this would not return
-        [
-            *(sys.executable, "-m", "locust", "-f", str(ROOT / "live_tests" / "load" / "locustfile.py")),
-            *("--headless", "-u", "1", "--processes", "2", "--endpoint", ENDPOINT, "--region", "us-east-1"),
-        ],
-        cwd=ROOT,
-        env=kept | {"HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    nobody = kept | {"HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
+    done = locust(nobody, 60, "-u", "1", "--region", "us-east-1")  # with a worker left, this would not return
     assert done.returncode == 1, done.stdout
     assert "locust: no AWS credentials: sign in" in done.stdout

@@ -4,13 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
-from smithy_http.aio.crt import AWSCRTHTTPClient
 
 from container.agent.speech import Audio, Begun, Event, Finished, SpeechError, SpeechSession
 from container.agent.tests.conftest import InFront
+from container.agent.tests.dialled import dialled
 from container.agent.tests.voices import (
     PCM,
     Chatters,
@@ -364,17 +363,9 @@ async def test_a_session_can_be_opened_before_there_is_anything_to_say(in_front:
 
 
 async def test_without_an_address_the_service_is_called_on_its_streaming_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
-
-    async def send(_: AWSCRTHTTPClient, request: Any, **__: Any) -> None:
-        called.append(f"{request.destination.host}:{request.destination.port}")
-        raise OSError("no network here")
-
-    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"):
-        monkeypatch.delenv(name, raising=False)
+    called = dialled(monkeypatch)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setattr(AWSCRTHTTPClient, "send", send)
     session = SpeechSession.to("voice", "eu-west-1")
     with pytest.raises(SpeechError, match=r"endpoint 'voice' did not open a session: .*no network here"):
         await spoken(session, "Hello.")
