@@ -9,10 +9,15 @@ from dataclasses import dataclass
 
 from deploy.errors import DeployError
 
-__all__ = ["LOWEST_BUILDX", "Docker", "look", "run"]
+__all__ = ["INSTALL", "LOWEST_BUILDX", "Docker", "look", "run"]
 
 LOWEST_BUILDX = (0, 10)
 """The first with --provenance and --sbom, without which it writes an index that SageMaker does not take."""
+INSTALL = (
+    "Install Docker with buildx (or name a program that takes the same commands in DEPLOY_DOCKER), or push an image by "
+    "other means and give its digest with --image."
+)
+"""What to do where there is no docker."""
 _LOOK_LIMIT = 60.0
 
 
@@ -61,10 +66,7 @@ def run(arguments: Sequence[str], limit: float, said: str | None = None) -> None
     """
     program = _program()
     if program is None:
-        raise DeployError(
-            "docker is not on PATH: install Docker with buildx (or name a program that takes the same commands in "
-            "DEPLOY_DOCKER), or push an image by other means and give its digest with --image."
-        )
+        raise DeployError(f"docker is not on PATH. {INSTALL}")
     try:
         status = subprocess.run([program, *arguments], input=said, text=True, check=False, timeout=limit).returncode
     except (OSError, subprocess.TimeoutExpired) as error:

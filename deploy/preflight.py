@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from deploy.docker import LOWEST_BUILDX, Docker
+from deploy.docker import INSTALL, LOWEST_BUILDX, Docker
 from deploy.images import DOCKER_MANIFEST, Image
 from deploy.pins import LOWEST_TORCH
 from deploy.settings import AMIS, BIDI_LABEL, ENDPOINT_STACK, Settings
@@ -63,11 +63,7 @@ def node(version: str) -> Check:
 def docker(found: Docker, *, needed: bool) -> Check:
     """Judge what would build an image; where none is to be built, what is missing is a note."""
     if found.program is None:
-        said = "not on PATH"
-        fix = (
-            "Install Docker with buildx (or name a program that takes the same commands in DEPLOY_DOCKER), or push an "
-            "image by other means and give its digest with --image."
-        )
+        said, fix = "not on PATH", INSTALL
     elif not found.builds:
         lowest = ".".join(map(str, LOWEST_BUILDX))
         said = f"{found.buildx} is too old, {lowest} or newer is needed" if found.is_old else "it has no buildx"
