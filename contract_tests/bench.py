@@ -15,7 +15,7 @@ from contract_tests.verdict import Finding, failed, not_applicable, passed, warn
 from contract_tests.wirelog import wire_log
 from emulator import SessionTrace, facts
 
-__all__ = ["START_S", "Baseline", "Bench", "Ping"]
+__all__ = ["START_S", "Baseline", "Bench", "Ping", "second_start_s"]
 
 START_S = 150.0
 """For the start of another container, where nobody asked for a time: it shares the machine with the first one."""
@@ -25,6 +25,11 @@ _LEAST_PATIENCE_S = 5.0
 _MORE_PINGS = 2
 _STALLED_S = 0.3
 _STOP_S = facts.seconds("life.stop")
+
+
+def second_start_s(asked: float | None, usual: float) -> float:
+    """Return how long another container may take to start: what was asked for, else ``usual``, at least ``START_S``."""
+    return asked or max(START_S, usual)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.agents.target import agent_target
 from contract_tests.arguments import seconds
 from contract_tests.baseline import expected
-from contract_tests.bench import START_S, Bench
+from contract_tests.bench import Bench, second_start_s
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
 from contract_tests.collector import Collector, VerdictRepr, attach
@@ -188,7 +188,7 @@ def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
             pytestconfig.getoption("idle_seconds"),
             own=own if own.ours else None,
             starter=partial(starting, chosen, cwd) if own.ours else None,
-            start_seconds=asked or max(START_S, chosen.start_timeout),
+            start_seconds=second_start_s(asked, chosen.start_timeout),
         ) as bench,
     ):
         yield bench

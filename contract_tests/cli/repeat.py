@@ -12,7 +12,7 @@ from typing import Any
 
 from contract_tests import profile
 from contract_tests.arguments import count
-from contract_tests.bench import START_S
+from contract_tests.bench import second_start_s
 from contract_tests.check import Check
 from contract_tests.cli.options import TARGETS, add_judging_options, chosen, unknown
 from contract_tests.exit_status import ExitStatus
@@ -107,7 +107,7 @@ def _once(
             options.idle_seconds or DEFAULT_IDLE_S,
             own=own if own.ours else None,
             starter=partial(starting, target, cwd) if own.ours else None,
-            start_seconds=options.start_timeout or max(START_S, target.start_timeout),
+            start_seconds=second_start_s(options.start_timeout, target.start_timeout),
         ) as bench,
     ):
         for number, check in enumerate(checks, 1):
