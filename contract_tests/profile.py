@@ -239,12 +239,13 @@ def _ids_are_sent(profile: Profile, tables: Mapping[str, Table | None]) -> None:
     """Refuse a profile that waits for an id which no request carries."""
     sent = "".join((profile.request.template, *profile.request.then))
     event = profile.audio.event if profile.audio else None
-    ack, asked = (profile.cancel.ack, profile.cancel.message) if profile.cancel else (None, "")
     waits = [("reply", "start", profile.start), ("reply", "end", profile.end), ("reply", "error", profile.error)]
-    waits += [("audio", "event", event), ("cancel", "ack", ack)]
+    waits.append(("audio", "event", event))
+    if profile.cancel is not None and "{id}" not in profile.cancel.message:
+        waits.append(("cancel", "ack", profile.cancel.ack))
     for name, key, mark in waits:
         table = tables[name]
-        if table is not None and mark is not None and mark.names_id and "{id}" not in sent + asked * (mark is ack):
+        if table is not None and mark is not None and mark.names_id and "{id}" not in sent:
             table.fail(
                 key,
                 "names {id}, but request.template does not hold it: no answer could ever match.",

@@ -22,7 +22,7 @@ _LEAST = {"max_part_bytes": 1, "ping_misses": 1, "ping_interval": 0.001, "window
 _MOST = {"window": 2**31 - 1, "max_streams": 10_000}
 """By HTTP/2 (RFC 9113, section 6.9.1), and by what one process can serve."""
 _LONGEST = 1e9
-"""Seconds, about 30 years: the event loop takes no infinity."""
+"""Of all others. In seconds it is about 30 years: the event loop takes no infinity."""
 
 
 def _default(fact: str, text: str) -> Any:
