@@ -3,6 +3,10 @@
 import os
 
 import numpy as np
+
+# its Linux builds report models and runs to their maker, and keep an identifier in the home directory. Read at import
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 import onnxruntime
 
 from container.kokoro import signed, voices

@@ -32,13 +32,13 @@ MOST_BYTES = 1_000_000_000
 """The CPU image: half of it is the base, the model and ONNX Runtime."""
 
 SPEAK_INSIDE = """
-import asyncio, json, time, urllib.error, urllib.request
+import asyncio, json, time, urllib.request
 from websockets.asyncio.client import connect
 
 def ready():
     try:
         return urllib.request.urlopen("http://127.0.0.1:8080/ping", timeout=2).status == 200
-    except urllib.error.URLError:
+    except OSError:  # URLError and, on a machine that is busy, TimeoutError
         return False
 
 async def main():

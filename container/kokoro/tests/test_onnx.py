@@ -1,7 +1,11 @@
 """The real model. Durations are compared, never samples: the model's noise differs from machine to machine."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,6 +156,18 @@ def test_a_file_that_is_no_model(weights: Weights) -> None:
     wrong = Weights(weights.voices / "af_heart.bin", weights.config, weights.voices, "test", "0")
     with pytest.raises(SetupError, match=r"af_heart.bin is no model that ONNX Runtime can load"):
         OnnxEngine(wrong)
+
+
+def test_its_runtime_reports_nothing_and_marks_no_machine(tmp_path: Path) -> None:
+    quiet = ("ORT_DISABLE_TELEMETRY", "CI")  # either would hide what is looked for
+    environment = {name: value for name, value in os.environ.items() if name not in quiet}
+    subprocess.run(
+        [sys.executable, "-c", "import container.kokoro.onnx_engine"],
+        env={**environment, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        check=True,
+        timeout=60,
+    )
+    assert list(tmp_path.rglob("*")) == []  # without the setting there is a device id, and a store of events to be sent
 
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
