@@ -173,7 +173,7 @@ def tell(config: pytest.Config, line: str) -> None:
         print(f"\n{line}", file=sys.stderr, flush=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def contract_bench(pytestconfig: pytest.Config) -> Iterator[Bench]:
     """Start the target and put the emulator in front of it; without a target there is nothing to test."""
     chosen = pytestconfig.stash[_target]

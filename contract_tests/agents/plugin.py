@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=out)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def contract_agent(pytestconfig: pytest.Config) -> Iterator[AgentBench]:
     """Start the agent and what is around it."""
     from contract_tests.plugin import tell  # noqa: PLC0415 - it imports this module

@@ -116,6 +116,23 @@ def test_any_container_is_judged_in_its_own_directory(tmp_path: Path) -> None:
     assert re.search(r"WARN +CT24 .*HTTP 405", output)
 
 
+def test_what_is_tested_afterwards_finds_no_container_and_the_environment_as_it_was(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    (tmp_path / "test_after.py").write_text(
+        "import os, pathlib\n"
+        f"BEFORE = {{name: value for name, value in os.environ.items() if name != {'PYTEST_CURRENT_TEST'!r}}}\n"
+        "def test_after():\n"
+        "    assert BEFORE.items() <= os.environ.items() and len(os.environ) == len(BEFORE) + 1\n"
+        f"    assert not os.path.exists('/proc/' + pathlib.Path({str(pid)!r}).read_text())\n",
+        "utf-8",
+    )
+    target = app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))")
+    contract = str(ROOT / "contract_tests" / "test_contract.py")
+    code, output, _ = run(tmp_path, "--target", target, "-m", "", "-k", "CT0 or after", contract, "test_after.py")
+    assert code == 0, output
+    assert "2 passed" in output
+
+
 def test_strict_makes_a_should_count(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, "--target", app(tmp_path), "--contract-level", "SHOULD", "-k", "CT24")
     assert code == 1, output

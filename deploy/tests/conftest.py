@@ -1,6 +1,7 @@
 """Templates, synthesised once: Node needs seconds for it."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,13 @@ PLAIN = FULL.changed(
 )
 
 Template = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def nobody_s_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what the person who runs the tests has set for AWS."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session")
