@@ -19,7 +19,7 @@ __all__ = ["Stage", "staged"]
 
 _ENDPOINT = "voice"
 _AGENT = "under_test"
-_ACCEPT_S = 2.0
+_ACCEPT_S = 4.0
 """Until a voice that does not answer the upgrade is HTTP 424; SageMaker waits for 0.25 s (``ctr.accept-250ms``)."""
 _CUT = 701
 """Bytes of the pieces in which the answer travels: they line up with nothing."""
