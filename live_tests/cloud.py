@@ -4,7 +4,7 @@ import os
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError
 from contract_tests.client import Account
 from emulator import credentials
 from emulator.certificates import Certificates
+from emulator.environment import environment_of
 from live_tests.settings import NotConfiguredError, Settings
 
 __all__ = ["Cloud", "UnreachableError", "connected"]
@@ -127,18 +128,6 @@ def _authorities(url: str, environment: Mapping[str, str]) -> Path:
     )
 
 
-@contextmanager
-def _trusting(bundle: Path | None) -> Iterator[None]:
+def _trusting(bundle: Path | None) -> AbstractContextManager[None]:
     """The streaming SDK reads its trust store from this variable when a client is made, and takes no other way."""
-    if bundle is None:
-        yield
-        return
-    before = os.environ.get("SSL_CERT_FILE")
-    os.environ["SSL_CERT_FILE"] = str(bundle)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SSL_CERT_FILE"]
-        else:
-            os.environ["SSL_CERT_FILE"] = before
+    return environment_of({} if bundle is None else {"SSL_CERT_FILE": str(bundle)})
