@@ -45,10 +45,9 @@ class Stage:
 
     def environment(self, **more: str) -> dict[str, str]:
         """A user's environment, with much in it that would lead to an account."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         assert self.emulator.http_url is not None
         return {
-            **kept,
+            **os.environ,
             "AWS_ENDPOINT_URL": self.emulator.http_url,
             "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2": self.emulator.url,
             "SSL_CERT_FILE": str(self.emulator.ca_bundle),
