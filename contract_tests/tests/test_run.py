@@ -40,6 +40,11 @@ def app(folder: Path, ping: str = "", more: str = "") -> str:
     return "mine:app"
 
 
+def noting(pid: Path) -> str:
+    """Return what makes an app write its process id into a file."""
+    return f"import os, pathlib; pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))"
+
+
 def run(cwd: Path, *arguments: str, within: float = 60.0) -> tuple[int, str, float]:
     """Return exit code, output and seconds."""
     command = [sys.executable, "-m", "pytest", "-m", "contract", "-p", "no:cacheprovider", "--color=no"]
@@ -119,14 +124,17 @@ def test_any_container_is_judged_in_its_own_directory(tmp_path: Path) -> None:
 def test_what_is_tested_afterwards_finds_no_container_and_the_environment_as_it_was(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     (tmp_path / "test_after.py").write_text(
-        "import os, pathlib\n"
-        f"BEFORE = {{name: value for name, value in os.environ.items() if name != {'PYTEST_CURRENT_TEST'!r}}}\n"
+        "import os, pathlib, pytest\n"
+        "def environment():\n"
+        "    return {name: value for name, value in os.environ.items() if name != 'PYTEST_CURRENT_TEST'}\n"
+        "BEFORE = environment()\n"
         "def test_after():\n"
-        "    assert BEFORE.items() <= os.environ.items() and len(os.environ) == len(BEFORE) + 1\n"
-        f"    assert not os.path.exists('/proc/' + pathlib.Path({str(pid)!r}).read_text())\n",
+        "    assert environment() == BEFORE\n"
+        "    with pytest.raises(ProcessLookupError):\n"
+        f"        os.kill(int(pathlib.Path({str(pid)!r}).read_text()), 0)\n",
         "utf-8",
     )
-    target = app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))")
+    target = app(tmp_path, more=noting(pid))
     contract = str(ROOT / "contract_tests" / "test_contract.py")
     code, output, _ = run(tmp_path, "--target", target, "-m", "", "-k", "CT0 or after", contract, "test_after.py")
     assert code == 0, output
@@ -193,7 +201,7 @@ def test_an_image_without_a_container_engine(tmp_path: Path, monkeypatch: pytest
 
 
 def test_nothing_that_was_started_is_left(tmp_path: Path) -> None:
-    app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))")
+    app(tmp_path, more=noting(tmp_path / "pid"))
     code, output, _ = run(tmp_path, "--target", "mine:app", "--server", "hypercorn", "-k", "CT0")
     assert code == 0, output
     with pytest.raises(ProcessLookupError):
@@ -203,7 +211,7 @@ def test_nothing_that_was_started_is_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     pid = tmp_path / "pid"
-    app(tmp_path, more=f"import os, pathlib; pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))")
+    app(tmp_path, more=noting(pid))
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--target", "mine:app", "--idle-seconds", "50"]
     test = f"{ROOT / 'contract_tests' / 'test_contract.py'}::test_contract[CT7-many-sentences-one-session]"
     # a test run in the background ignores Ctrl-C, and what it starts would too
