@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not settings.endpoint:
         sys.stderr.write("warning: SPEECH_ENDPOINT is not set; every turn will be answered with an error\n")
     from container.agent import telemetry  # noqa: PLC0415  # --help needs no server
-    from container.agent.app import create_app  # noqa: PLC0415
+    from container.agent.app import create_app  # noqa: PLC0415  # nor the agent
 
     telemetry.set_up()
     app = create_app(settings)

@@ -20,7 +20,8 @@ __all__ = ["Stage", "staged"]
 _ENDPOINT = "voice"
 _AGENT = "under_test"
 _ACCEPT_S = 4.0
-"""Until a voice that does not answer the upgrade is HTTP 424; SageMaker waits for 0.25 s (``ctr.accept-250ms``)."""
+"""Until a voice that does not answer the upgrade is HTTP 424; SageMaker waits for 0.25 s (``ctr.accept-250ms``).
+Longer than a busy machine stands still, which would be the agent's fault otherwise."""
 _CUT = 701
 """Bytes of the pieces in which the answer travels: they line up with nothing."""
 _KEPT = 400
