@@ -23,6 +23,8 @@ _WORDS = {
 }
 _BAD = frozenset({Status.FAIL, Status.WARN})
 _SHORT_S = 0.001
+_FIRST_LANE = 24  # px from the top
+_LANE = 34  # px from one to the next: room for the mark of one and the name of the next
 type _Lane = Literal["client", "front", "container"]
 
 
@@ -134,20 +136,21 @@ def _timeline(verdict: Verdict) -> Iterator[str]:
     last = max((at for at, _ in rows if at is not None), default=0.0) or _SHORT_S
     yield "<h3>Frames</h3>"
     label = f"{len(rows)} lines of the wire log over {last:.3f} s"
-    yield f'<svg class="lanes" viewBox="0 0 1000 90" role="img" aria-label="{label}">'
+    yield f'<svg class="lanes" role="img" aria-label="{label}">'  # across in %, so that letters keep their size
     agent = any("AgentCore" in line for line in verdict.log)
     lanes = ("client", "client ↔ AgentCore") if agent else ("client", "client ↔ SageMaker", "SageMaker ↔ container")
     for number, name in enumerate(lanes):
-        y = 15 + 30 * number
-        yield f'<line x1="0" y1="{y}" x2="1000" y2="{y}"/><text x="4" y="{y - 4}">{name}</text>'
+        y = _FIRST_LANE + _LANE * number
+        yield f'<line x1="0" y1="{y}" x2="100%" y2="{y}"/><text x="4" y="{y - 8}">{name}</text>'
     for at, text in rows:
         if at is not None:
             lane, kind = _placed(text)
-            y = {"client": 15, "front": 45, "container": 75}[lane]
-            x = 8 + 984 * at / last
+            y = _FIRST_LANE + _LANE * ("client", "front", "container").index(lane)
+            x = 2 + 96 * at / last
             tip = f"<title>{at:.3f} s {escape(text[:120])}</title>"
-            yield f'<circle class="{kind}" cx="{x:.1f}" cy="{y}" r="5">{tip}</circle>'
-    yield '</svg><div class="log" tabindex="0" role="region" aria-label="Wire log"><table><thead><tr>'
+            yield f'<circle class="{kind}" cx="{x:.2f}%" cy="{y}" r="5">{tip}</circle>'
+    yield '</svg><div class="log" tabindex="0" role="region" aria-label="Wire log">'
+    yield '<table aria-label="Frames, the first on top"><thead><tr>'
     yield '<th scope="col">s</th><th scope="col">what</th></tr></thead><tbody>'
     for at, text in rows:
         kind = _placed(text)[1]

@@ -114,8 +114,8 @@ def test_frames_are_a_timeline_and_a_table() -> None:
     text, parsed = page()
     marks = parsed.all("circle")
     assert [each["class"] for each in marks] == ["text", "text", "eof"]
-    assert [each["cy"] for each in marks] == ["45", "75", "75"]
-    assert float(marks[-1]["cx"] or 0) == 992.0
+    assert [each["cy"] for each in marks] == ["58", "92", "92"]
+    assert marks[-1]["cx"] == "98.00%"
     assert "a line without a time" in text
 
 

@@ -56,6 +56,7 @@ async def test_text_and_audio_arrive_in_both_modes(cut: int, tmp_path: Path) -> 
         await press(tab, "both")
         await tab.until("document.querySelectorAll('.complete, .failed').length === 2")
         bidi, batch = [await column(tab, mode) for mode in ("bidi", "batch")]
+        assert await tab.complaints() == []
     for each in (bidi, batch):
         assert each["error"] == ""
         assert each["text"] == TEXT
