@@ -8,21 +8,6 @@ from pathlib import Path
 from contract_tests.tests.test_html import page
 from emulator.tests.chromium import Tab, chromium
 
-CONTRAST = """(() => {
-    const channel = (value) => { const c = value / 255;
-        return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
-    const light = (text) => { const [r, g, b] = text.match(/\\d+/g).map(Number).map(channel);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-    const back = (node) => { for (; node; node = node.parentElement) {
-        const colour = getComputedStyle(node).backgroundColor;
-        if (!colour.endsWith(", 0)")) return light(colour); } return 1; };
-    const nodes = document.querySelectorAll("p, li, dd, dt, td, th, .badge, del, ins, a:not(.skip)");
-    return Math.min(...[...nodes].map((node) => {
-        const [a, b] = [light(getComputedStyle(node).color), back(node)];
-        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));
-})()"""
-
-
 OVERLAPS = """(() => {
     const boxes = [...document.querySelectorAll(".lanes text, .lanes circle")].map((node) =>
         [node.tagName, node.textContent.slice(0, 40), node.getBoundingClientRect()]);
@@ -66,11 +51,9 @@ async def test_the_report_can_be_read_heard_and_walked_through(tmp_path: Path) -
         for width, scheme in ((1200, "light"), (400, "light"), (400, "dark")):
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             await tab.call("Emulation.setDeviceMetricsOverride", size)
-            await tab.call(
-                "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-            )
+            await tab.prefer(scheme)
             assert await tab.run("document.documentElement.scrollWidth") <= width
-            assert await tab.run(CONTRAST) >= 4.5
+            assert await tab.contrast() >= 4.5
             assert await tab.run(OVERLAPS) == []
             await shot(tab, f"report-{width}-{scheme}")
         await tab.run("document.querySelector('a[href=\"#CT2\"]').click()")

@@ -31,6 +31,20 @@ _FLAGS = (
     "--remote-debugging-port=0",
 )
 
+_CONTRAST = """(() => {
+    const channel = (value) => { const c = value / 255;
+        return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+    const light = (text) => { const [r, g, b] = text.match(/\\d+/g).map(Number).map(channel);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const back = (node) => { for (; node; node = node.parentElement) {
+        const colour = getComputedStyle(node).backgroundColor;
+        if (!colour.endsWith(", 0)")) return light(colour); } return 1; };
+    const nodes = document.querySelectorAll("p, li, dd, dt, td, th, .badge, del, ins, a:not(.skip), label, h1, h2");
+    return Math.min(...[...nodes].map((node) => {
+        const [a, b] = [light(getComputedStyle(node).color), back(node)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));
+})()"""
+
 
 class Tab:
     """The one tab of the browser."""
@@ -60,6 +74,15 @@ class Tab:
         """Go to a page and wait until it says that it is ready."""
         await self.call("Page.navigate", {"url": url})
         await self.until("document.body?.dataset.ready === 'true'")
+
+    async def prefer(self, scheme: str) -> None:
+        """Show the page to somebody who wants it "light" or "dark"."""
+        await self.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    async def contrast(self) -> float:
+        """Return the smallest contrast of all texts with what is behind them; WCAG 2 wants 4.5."""
+        least: float = await self.run(_CONTRAST)
+        return least
 
     async def until(self, condition: str) -> None:
         """Wait until an expression is true; the page itself looks whenever it changes."""
