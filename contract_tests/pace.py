@@ -6,7 +6,7 @@ from contract_tests.answer import Answer, json_object
 from contract_tests.bench import Bench
 from contract_tests.client import Part
 
-__all__ = ["audio_parts", "busy_text", "first_audio_s"]
+__all__ = ["audio_parts", "busy_text", "first_audio_s", "longest_text"]
 
 _LONGEST = 40
 """Sentences: about 1,000 characters, which no speech container should refuse."""
@@ -14,9 +14,18 @@ _LONGEST = 40
 
 def busy_text(bench: Bench, seconds: float, least: int) -> str:
     """Return a text of whole sentences that is about ``seconds`` of work, of at least ``least`` sentences."""
-    sentences = bench.profile.request.sentences
     each = bench.baseline.seconds if bench.baseline else seconds
     count = min(_LONGEST, max(least, math.ceil(seconds / max(each, 0.01))))
+    return _text(bench, count)
+
+
+def longest_text(bench: Bench) -> str:
+    """Return the longest text that a container is asked for to see how it works."""
+    return _text(bench, _LONGEST)
+
+
+def _text(bench: Bench, count: int) -> str:
+    sentences = bench.profile.request.sentences
     return " ".join(sentences[number % len(sentences)] for number in range(count))
 
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 import httpx
 
 from contract_tests.client import Client, Session
+from contract_tests.plain import plain_http
 from emulator import Emulator, SessionTrace
 from emulator.running import Running
 
@@ -166,7 +167,7 @@ class Emulated(Reach):
         """Ask ``/ping`` once, past the emulator, as the platform's health check does."""
         began = time.monotonic()
         try:
-            async with httpx.AsyncClient(trust_env=False) as http, asyncio.timeout(timeout):
+            async with plain_http() as http, asyncio.timeout(timeout):
                 reply = await http.request(method, f"{self.url}/ping", timeout=None)
         except TimeoutError:
             return Ping(None, time.monotonic() - began, "no answer")
@@ -180,7 +181,7 @@ class Emulated(Reach):
         status, kind, received, problem, head = None, "", bytearray(), "", 0.0
         headers = {"Content-Type": content_type}
         try:
-            async with asyncio.timeout(within), httpx.AsyncClient(trust_env=False) as http:
+            async with asyncio.timeout(within), plain_http() as http:
                 request = http.stream("POST", f"{self.url}/invocations", content=body, headers=headers, timeout=None)
                 async with request as response:
                     status, kind = response.status_code, response.headers.get("content-type", "")

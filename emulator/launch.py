@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NoReturn, override
+from typing import NoReturn
 
 from emulator import facts, started
 from emulator.process import Process
@@ -171,18 +171,26 @@ def _wait(target: Target, up: Running, timeout: float, tell: Callable[[str], Non
         time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    @override
-    def redirect_request(self, *arguments: Any, **options: Any) -> None:
-        return None
+def _plain_http() -> urllib.request.OpenerDirector:
+    """Return what asks as SageMaker does: it follows no redirect, and no proxy of the environment comes between.
+
+    What urllib makes by itself can TLS too, and reads the certificate store for it.
+    """
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPErrorProcessor,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.UnknownHandler,
+    ):
+        opener.add_handler(handler())
+    return opener
 
 
 def ping_problem(url: str, timeout: float) -> str:
     """Return what is wrong with the answer to ``/ping``, nothing if it is 200."""
-    # no proxy of the environment: the container is here; and SageMaker follows no redirect
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     try:
-        with opener.open(f"{url}{facts.text('life.ping')}", timeout=timeout) as answer:
+        with _plain_http().open(f"{url}{facts.text('life.ping')}", timeout=timeout) as answer:
             status: int = answer.status
     except urllib.error.HTTPError as error:
         with error:

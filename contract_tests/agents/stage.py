@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import httpx
 
 from contract_tests.agents.voice import Voice
+from contract_tests.plain import plain_http
 from emulator import Endpoint, Switches
 from emulator.agentcore.start import AgentStartError, agent_container
 from emulator.bedrock.script import Script
@@ -125,7 +126,7 @@ async def _answers(agent: str, url: str) -> None:
     if agent != url:
         return
     try:
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with plain_http() as http:
             await http.get(f"{url}/ping", timeout=_ANSWERS_S)
     except httpx.HTTPError as error:
         raise AgentStartError(

@@ -4,7 +4,7 @@ from contract_tests.answer import Answer
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
 from contract_tests.joints import worst_joint
-from contract_tests.pace import audio_parts, busy_text, first_audio_s
+from contract_tests.pace import audio_parts, busy_text, first_audio_s, longest_text
 from contract_tests.profile import Profile
 from contract_tests.verdict import Finding, Fix, Level, Status, failed, not_applicable, passed
 
@@ -56,14 +56,18 @@ class FirstAudioEarly(Check):
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a text of several sentences and look at when each part of its audio came."""
         text = busy_text(bench, _WORK_S, _SENTENCES)
-        for _ in range(_TRIES):
+        tries = _TRIES
+        while True:
             async with bench.connect() as conversation:
                 answer = await conversation.ask("early", text)
                 closing = await bench.closing(conversation)
             finding = _judge(answer, len(text))
-            if finding.status is not Status.FAIL:
-                break
-        return finding, closing, bench.log(conversation)
+            if answer.complete and answer.seconds < _TOO_QUICK_S and len(text) < len(longest_text(bench)):
+                text = longest_text(bench)  # it is quicker than it was once, and that text shows nothing
+                continue
+            tries -= 1
+            if not tries or finding.status is not Status.FAIL:
+                return finding, closing, bench.log(conversation)
 
 
 def _judge(answer: Answer, characters: int) -> Finding:

@@ -4,6 +4,7 @@ import httpx
 
 from contract_tests.bench import Bench
 from contract_tests.check import Check, Outcome
+from contract_tests.plain import plain_http
 from contract_tests.profile import InvocationRule, Profile, RequestTemplate
 from contract_tests.reach import Capability, HttpReply
 from contract_tests.snippets import aiohttp, node
@@ -86,7 +87,7 @@ async def _no_such_path(bench: Bench) -> bool:
     if not bench.can(Capability.PING):
         return False
     try:
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with plain_http() as http:
             reply = await http.get(f"{bench.url}{_PATH}", timeout=bench.patience)
     except httpx.HTTPError:
         return False

@@ -20,7 +20,8 @@ _WORK_S = 1.5
 _SENTENCES = 3
 _TOLERANCE = 0.15
 _TOLERANCE_S = 0.15
-_NOTICEABLE_S = 1.0
+_NOTICEABLE_S = 0.6
+"""Less than half of the long text: so much of it is left, at least, when the short one is asked for."""
 _LONG, _SHORT, _OTHER = "long", "short", "other"
 _OWN = Fix(
     "Keep everything that belongs to a request in an object of its own, and let sessions share nothing but the model.",
