@@ -26,7 +26,7 @@ class Hampered(CollectingSession):
 class Warming(CollectingSession):
     """Session of a container whose very first answer takes far longer than all that follow."""
 
-    pace = 50.0
+    pace = 15.0
     warm = False
 
     def make(self, request: protocol.Say, sentence: str) -> bytes:
