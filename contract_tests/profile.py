@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import cast
 
 from contract_tests.audioformat import ENCODINGS, AudioFormat, Encoding
@@ -59,10 +60,7 @@ class RequestTemplate:
     def pcm(self, text: str | None = None) -> bytes:
         """Return audio as long as it takes to say ``text``: a tone that rises and falls about four times a second."""
         seconds = len(self.sentences[0] if text is None else text) * _SECONDS_PER_CHARACTER
-        count = round(seconds * self.sample_rate)
-        steps = (2 * math.pi * number / self.sample_rate for number in range(count))
-        wave = (6000 * math.sin(200 * step) * (1 + math.sin(4 * step)) for step in steps)
-        return array.array("h", map(int, wave)).tobytes()
+        return _tone(round(seconds * self.sample_rate), self.sample_rate)
 
     def follow_ups(self, request_id: str) -> list[str]:
         """Return the messages that go behind the request ``request_id``."""
@@ -95,6 +93,13 @@ class RequestTemplate:
     def long_text(self) -> str:
         """All sentences in a row: something to be busy with for a while."""
         return " ".join(self.sentences)
+
+
+@cache
+def _tone(count: int, sample_rate: int) -> bytes:
+    steps = (2 * math.pi * number / sample_rate for number in range(count))
+    wave = (6000 * math.sin(200 * step) * (1 + math.sin(4 * step)) for step in steps)
+    return array.array("h", map(int, wave)).tobytes()
 
 
 @dataclass(frozen=True, slots=True)
