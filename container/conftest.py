@@ -8,6 +8,8 @@ import docker
 import pytest
 from docker.errors import DockerException
 
+from emulator.tests.required import lacking
+
 
 def _connect() -> tuple[docker.DockerClient | None, str]:
     try:
@@ -24,8 +26,6 @@ def engine() -> Generator[docker.DockerClient]:
     client, reason = _connect()
     if client is None:
         gc.collect()  # docker's half-open socket must go while its ResourceWarning is ignored
-        if os.environ.get("CONTAINER_TESTS_REQUIRED") == "1":
-            pytest.fail(f"CONTAINER_TESTS_REQUIRED=1, but {reason}")
-        pytest.skip(reason)
+        lacking(reason)
     yield client
     client.close()

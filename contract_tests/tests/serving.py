@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import importlib
-import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -12,13 +11,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import hypercorn.asyncio
-import pytest
 import uvicorn
 from hypercorn.config import Config
 
 from contract_tests import broken, good
 from contract_tests.containers import Container
 from emulator.launch import launched
+from emulator.tests.required import lacking
 
 START_TIMEOUT_S = 90
 
@@ -27,11 +26,6 @@ def named(name: str) -> Container:
     """Return the one container of that name."""
     (container,) = [each for each in (*good.CONTAINERS, *broken.CONTAINERS) if each.name == name]
     return container
-
-
-def required() -> bool:
-    """Tell whether a container may not be left out."""
-    return os.environ.get("CONTAINER_TESTS_REQUIRED") == "1"
 
 
 def start_uvicorn(container: Container, listener: socket.socket) -> Callable[[], None]:
@@ -82,8 +76,7 @@ def served(container: Container) -> Iterator[int]:
     The test is skipped where that cannot be started; with CONTAINER_TESTS_REQUIRED=1 it fails.
     """
     if container.missing:
-        why = f"{container.name} cannot be started here: {container.missing}"
-        pytest.fail(why) if required() else pytest.skip(why)
+        lacking(f"{container.name} cannot be started here: {container.missing}")
     if ":" not in container.app:
         with launched(container.target, START_TIMEOUT_S, Path.cwd()) as url:
             yield urlsplit(url).port or 0

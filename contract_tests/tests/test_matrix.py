@@ -10,8 +10,8 @@ from contract_tests import broken, good
 from contract_tests.catalogue import CHECKS
 from contract_tests.containers import Container
 from contract_tests.matrix import Matrix, measure
-from contract_tests.tests.serving import required
 from contract_tests.verdict import Level, Verdict, failed, passed
+from emulator.tests.required import required
 
 
 def test_each_broken_container_fails_its_own_check_only(request: pytest.FixtureRequest) -> None:

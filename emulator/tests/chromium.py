@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from websockets.asyncio.client import ClientConnection, connect
+
+from emulator.tests.required import lacking
 
 __all__ = ["Tab", "chromium"]
 
@@ -56,7 +56,7 @@ class Tab:
 
     async def complaints(self) -> list[str]:
         """Return what the console has shown as an error so far: exceptions, failed loads, complaints of scripts."""
-        await self.call("Runtime.evaluate", {"expression": "0"})  # what happened before is told before the answer
+        await self.run("0")  # what happened before is told before the answer
         return self._complaints
 
     async def run(self, script: str) -> Any:
@@ -112,10 +112,7 @@ async def chromium(profile: Path) -> AsyncIterator[Tab]:
     """Start Chromium with a profile of its own; skips the test where there is none."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
-        why = f"no Chromium: none of {', '.join(_NAMES)} is installed"
-        if os.environ.get("CONTAINER_TESTS_REQUIRED") == "1":
-            pytest.fail(why)
-        pytest.skip(why)
+        lacking(f"no Chromium: none of {', '.join(_NAMES)} is installed")
     process = await asyncio.create_subprocess_exec(
         program,
         *_FLAGS,

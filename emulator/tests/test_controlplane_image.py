@@ -18,6 +18,7 @@ from docker.errors import DockerException, ImageNotFound
 
 from emulator import Emulator
 from emulator.controlplane.startup import Lifecycle
+from emulator.tests.required import lacking
 from emulator.tests.test_controlplane_boto3 import Cloud, conversation, until
 
 pytestmark = [
@@ -74,9 +75,7 @@ def _missing() -> str | None:
 def engine() -> Iterator[Any]:
     reason = _missing()
     if reason is not None:
-        if os.environ.get("CONTAINER_TESTS_REQUIRED") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        lacking(reason)
     client = docker.from_env(timeout=60)
     for name, dockerfile in DOCKERFILES.items():
         context = io.BytesIO()
