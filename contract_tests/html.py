@@ -23,9 +23,9 @@ _WORDS = {
 }
 _BAD = frozenset({Status.FAIL, Status.WARN})
 _SHORT_S = 0.001
-_FIRST_LANE = 24  # px from the top
-_LANE = 34  # px from one to the next: room for the mark of one and the name of the next
 type _Lane = Literal["client", "front", "container"]
+_LANES: dict[_Lane, int] = {"client": 24, "front": 58, "container": 92}
+"""Where they run, in px from the top: with room for the marks of one and the name of the next."""
 
 
 def to_html(verdicts: Sequence[Verdict], target: str, profile: str, when: str) -> str:
@@ -138,17 +138,15 @@ def _timeline(verdict: Verdict) -> Iterator[str]:
     label = f"{len(rows)} lines of the wire log over {last:.3f} s"
     yield f'<svg class="lanes" role="img" aria-label="{label}">'  # across in %, so that letters keep their size
     agent = any("AgentCore" in line for line in verdict.log)
-    lanes = ("client", "client ↔ AgentCore") if agent else ("client", "client ↔ SageMaker", "SageMaker ↔ container")
-    for number, name in enumerate(lanes):
-        y = _FIRST_LANE + _LANE * number
+    names = ("client", "client ↔ AgentCore") if agent else ("client", "client ↔ SageMaker", "SageMaker ↔ container")
+    for y, name in zip(_LANES.values(), names, strict=False):  # an agent has no lane of a container
         yield f'<line x1="0" y1="{y}" x2="100%" y2="{y}"/><text x="4" y="{y - 8}">{name}</text>'
     for at, text in rows:
         if at is not None:
             lane, kind = _placed(text)
-            y = _FIRST_LANE + _LANE * ("client", "front", "container").index(lane)
             x = 2 + 96 * at / last
             tip = f"<title>{at:.3f} s {escape(text[:120])}</title>"
-            yield f'<circle class="{kind}" cx="{x:.2f}%" cy="{y}" r="5">{tip}</circle>'
+            yield f'<circle class="{kind}" cx="{x:.2f}%" cy="{_LANES[lane]}" r="5">{tip}</circle>'
     yield '</svg><div class="log" tabindex="0" role="region" aria-label="Wire log">'
     yield '<table aria-label="Frames, the first on top"><thead><tr>'
     yield '<th scope="col">s</th><th scope="col">what</th></tr></thead><tbody>'

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -171,6 +172,7 @@ def _wait(target: Target, up: Running, timeout: float, tell: Callable[[str], Non
         time.sleep(_POLL_S)  # another process, another machine: there is no event to wait for
 
 
+@cache
 def _plain_http() -> urllib.request.OpenerDirector:
     """Return what asks as SageMaker does: it follows no redirect, and no proxy of the environment comes between.
 

@@ -57,19 +57,20 @@ class FirstAudioEarly(Check):
 
     async def run(self, bench: Bench) -> Outcome:
         """Ask for a text of several sentences and look at when each part of its audio came."""
-        text = busy_text(bench, _WORK_S, _SENTENCES)
-        tries = _TRIES
-        while True:
+        text, longest = busy_text(bench, _WORK_S, _SENTENCES), longest_text(bench)
+        late = 0
+        while late < _TRIES:
             async with bench.connect() as conversation:
                 answer = await conversation.ask("early", text)
                 closing = await bench.closing(conversation)
             finding = _judge(answer, len(text))
-            if answer.complete and answer.seconds < _TOO_SHORT_S and len(text) < len(longest_text(bench)):
-                text = longest_text(bench)  # it is quicker than it was once, and that text shows nothing
+            if answer.complete and answer.seconds < _TOO_SHORT_S and len(text) < len(longest):
+                text = longest  # it is quicker than it was once, and that text shows nothing
                 continue
-            tries -= 1
-            if not tries or finding.status is not Status.FAIL:
-                return finding, closing, bench.log(conversation)
+            if finding.status is not Status.FAIL:
+                break
+            late += 1
+        return finding, closing, bench.log(conversation)
 
 
 def _judge(answer: Answer, characters: int) -> Finding:
