@@ -29,8 +29,8 @@ async def unnamed(tab: Tab) -> list[str]:
 
 async def press(tab: Tab, key: str, code: int, text: str = "") -> None:
     parameters = {"key": key, "code": key, "windowsVirtualKeyCode": code, "text": text}
-    await tab.call("Input.dispatchKeyEvent", {**parameters, "type": "keyDown"})
-    await tab.call("Input.dispatchKeyEvent", {"key": key, "code": key, "windowsVirtualKeyCode": code, "type": "keyUp"})
+    for kind in ("keyDown", "keyUp"):
+        await tab.call("Input.dispatchKeyEvent", {**parameters, "type": kind})
 
 
 async def shot(tab: Tab, name: str) -> None:

@@ -31,7 +31,7 @@ class ScriptedModel(Model):
         return {"model_id": "scripted", "context_window_limit": 200_000}
 
     def structured_output(self, *_: Any, **__: Any) -> Any:
-        """Not needed here."""
+        """Strands demands the method of every model; the agent asks for no structured output."""
         raise NotImplementedError
 
     async def stream(self, messages: Any, *_: Any, **__: Any) -> AsyncGenerator[StreamEvent, None]:
