@@ -42,4 +42,4 @@ def _is_overdue(bench: Bench, conversation: Conversation, answer: Answer) -> boo
     session = conversation.session
     share = max(1.0, conversation.longest_text / len(bench.profile.request.sentences[0]))
     until = session.input_ended if session.input_ended is not None else session.now  # it is ended when it is cut
-    return until - answer.sent_at > _LEAST_S + _TIMES * share * bench.baseline.seconds
+    return until - answer.sent_at > _LEAST_S + _TIMES * share * bench.baseline.slowest
