@@ -16,6 +16,8 @@ __all__ = ["LoopStaysFree"]
 
 _WORK_S = 4.0
 _MOST_CHARACTERS = 400
+_MOST_TEXTS = 8
+_ENOUGH_S = _WORK_S / 2
 _EVERY_S = 0.2
 _NO_NOISE_S = 1.0
 """A handshake that takes longer is no matter of a busy machine."""
@@ -38,10 +40,19 @@ class _Seen:
     pings: list[Ping] = field(default_factory=list)
     handshakes: list[float] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def work_s(self) -> float:
+        """How long it was at work."""
+        return sum(answer.seconds for answer in self.answers)
 
 
 class LoopStaysFree(Check):
-    """A long text without a stop is spoken; meanwhile /ping is asked every 200 ms and sessions are opened."""
+    """A long text without a stop is spoken; meanwhile /ping is asked every 200 ms and sessions are opened.
+
+    A container that is done with it quickly is given the text again, up to eight times in all.
+    """
 
     id = "CT5"
     name = "loop-stays-free"
@@ -56,21 +67,27 @@ class LoopStaysFree(Check):
         limit = facts.seconds("life.ping-timeout")
         text = _long_text(bench)
         seen = _Seen()
-        async with bench.connect() as conversation:
-            idle = await bench.ping(timeout=limit)
-            answer = await conversation.request("works", text)
-            hearing = asyncio.create_task(conversation.hear(answer, bench.patience_for(text)))
-            pinging = asyncio.create_task(_ask_ping(bench, hearing, seen, limit))
-            try:
-                await _open_sessions(bench, hearing, seen)
-                await asyncio.gather(hearing, pinging)
-            finally:
-                hearing.cancel()
-                pinging.cancel()
-            for ping in seen.pings:
-                if ping.seconds > _NO_NOISE_S:
-                    conversation.session.note(f"a GET /ping meanwhile: {ping}")
-            closing = await bench.closing(conversation)
+        while True:
+            async with bench.connect() as conversation:
+                idle = await bench.ping(timeout=limit)
+                asked = len(seen.pings)
+                answer = await conversation.request("works", text)
+                seen.answers.append(answer)
+                hearing = asyncio.create_task(conversation.hear(answer, bench.patience_for(text)))
+                pinging = asyncio.create_task(_ask_ping(bench, hearing, seen, limit))
+                try:
+                    await _open_sessions(bench, hearing, seen)
+                    await asyncio.gather(hearing, pinging)
+                finally:
+                    hearing.cancel()
+                    pinging.cancel()
+                for ping in seen.pings[asked:]:
+                    if ping.seconds > _NO_NOISE_S:
+                        conversation.session.note(f"a GET /ping meanwhile: {ping}")
+                closing = await bench.closing(conversation)
+            # a model that is quick blocks the loop for a moment only, but each time
+            if not answer.complete or seen.work_s >= _ENOUGH_S or len(seen.answers) == _MOST_TEXTS:
+                break
         finding = _judge(len(text), answer, idle, seen, limit)
         return finding, closing, bench.log(conversation)
 
@@ -106,7 +123,9 @@ def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -
     accept = facts.seconds("ctr.accept-250ms")
     lost = f"; {len(seen.refused)} were turned away: {seen.refused[0]}" if seen.refused else ""
     slow = [seconds for seconds in seen.handshakes if seconds > accept]
-    sent = f"a text of {length} characters without a stop; meanwhile GET /ping every {_EVERY_S:g} s and new sessions"
+    times = f", {len(seen.answers)} times" if len(seen.answers) > 1 else ""
+    meanwhile = f"meanwhile GET /ping every {_EVERY_S:g} s and new sessions"
+    sent = f"a text of {length} characters without a stop{times}; {meanwhile}"
     expected = f"/ping within {limit:g} s, and HTTP 101 to a new session within {accept * 1000:.0f} ms"
     handshakes = f"the slowest of {len(seen.handshakes)} new sessions was accepted after {slowest:.2f} s{lost}"
     if late:
@@ -128,7 +147,7 @@ def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -
             causes=_BLOCKED if _slowest(seen) > accept else _ACCEPT_WAITS,
             fix=_OFF_THE_LOOP,
         )
-    if len(slow) > 1:
+    if len(slow) > max(1, len(seen.answers) // 2):
         return warned(
             sent=sent,
             expected=expected,
@@ -145,7 +164,7 @@ def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -
         pings = idle.problem
     elif idle.status is None:
         pings = "/ping does not answer an idle session either, which is for CT24 to say"
-    return passed(f"{answer.seconds:.1f} s of work: {pings}; {handshakes}")
+    return passed(f"{seen.work_s:.1f} s of work{times}: {pings}; {handshakes}")
 
 
 def _slowest(seen: _Seen) -> float:

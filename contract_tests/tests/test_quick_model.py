@@ -1,0 +1,46 @@
+"""CT5 where the longest text is a moment's work, as on a GPU: a blocked loop is one all the same."""
+
+import asyncio
+import re
+import time
+
+import pytest
+
+from contract_tests.checks.loop_stays_free import LoopStaysFree
+from contract_tests.good import protocol
+from contract_tests.good.speech import Session, speech_app
+from contract_tests.tests.judging import judged
+from contract_tests.verdict import Status
+
+MOMENT_S = 0.001
+"""For each character."""
+
+
+class QuickSession(Session):
+    """Session of a quick model, in a thread."""
+
+    async def synthesise(self, request: protocol.Say) -> bytes:
+        """Work beside the event loop."""
+        await asyncio.to_thread(time.sleep, MOMENT_S * len(request.text))
+        return await super().synthesise(request)
+
+
+class BlockingSession(Session):
+    """Session of the same model, on the event loop."""
+
+    async def synthesise(self, request: protocol.Say) -> bytes:
+        """Work where all others wait."""
+        time.sleep(MOMENT_S * len(request.text))  # noqa: ASYNC251 - this is the fault
+        return await super().synthesise(request)
+
+
+quick, blocking = speech_app(QuickSession), speech_app(BlockingSession)
+
+
+@pytest.mark.parametrize(("app", "status"), [("quick", Status.PASS), ("blocking", Status.WARN)])
+async def test_a_loop_that_is_blocked_for_a_moment_each_time(app: str, status: Status) -> None:
+    verdict = await judged(LoopStaysFree(), f"{__name__}:{app}")
+    assert verdict.behaviour.status is status, verdict
+    if status is Status.WARN:
+        assert re.match(r"a text of 401 characters without a stop, \d times; ", verdict.behaviour.sent)
+        assert "runs on the event loop" in verdict.behaviour.causes[0]
