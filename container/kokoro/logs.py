@@ -11,10 +11,11 @@ from container.kokoro.settings import Settings
 
 
 def set_up(settings: Settings) -> None:
-    """Send all log records to stderr in the format that was chosen."""
+    """Send all log records, and warnings, to stderr in the format that was chosen."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.captureWarnings(capture=True)  # torch has some, in lines of their own
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, object]:

@@ -5,6 +5,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,17 @@ async def test_no_word_of_a_client_is_logged(log: io.StringIO) -> None:
     for outcome in ("complete", "failed", "refused", "cancelled"):
         assert outcome in written
     assert WORD not in written
+
+
+def test_a_library_s_warning_is_a_line_like_all_others() -> None:
+    program = (
+        "import warnings; from container.kokoro import logs, settings; "
+        "logs.set_up(settings.Settings(log_format='json')); warnings.warn('old\\nand gone', FutureWarning)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert line["level"] == "WARNING"
+    assert "FutureWarning: old\nand gone" in line["message"]
 
 
 async def test_texts_are_logged_on_wish_only(log: io.StringIO) -> None:
