@@ -2,7 +2,7 @@
 
 import argparse
 import dataclasses
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from typing import Any
 
 from container.kokoro.bench import client, load, package, servers
@@ -35,26 +35,32 @@ def plan(options: argparse.Namespace) -> str:
 
 
 async def measure(options: argparse.Namespace, progress: Progress) -> Result:
-    """Return the table and the raw figures. Numbers of sessions are interleaved over the servers."""
+    """Return the table and the raw figures.
+
+    All servers are up; with each number of sessions they are asked one after the other, since a machine that is shared
+    changes its pace from minute to minute.
+    """
     found: dict[tuple[str, int], Rung] = {}
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
         kinds = _kinds(options, stack)
         progress.begin(len(kinds) * len(options.sessions))
-        for kind in kinds:
-            async with servers.running(kind, options.engine) as server:
-                await client.warm_up(server.address)
-                for sessions in options.sessions:
-                    progress.step(f"{kind.name}, {sessions} sessions")
-                    before = server.processor_s
-                    rung = await load.closed(server.address, sessions, options.seconds, (client.TEXT,))
-                    if before is not None and (after := server.processor_s) is not None:
-                        rung = dataclasses.replace(rung, processor_s=after - before)
-                    found[kind.name, sessions] = rung
+        up = [await stack.enter_async_context(servers.running(kind, options.engine)) for kind in kinds]
+        for server in up:
+            await client.warm_up(server.address)
+        for sessions in options.sessions:
+            for server in up:
+                progress.step(f"{server.name}, {sessions} sessions")
+                before = server.processor_s
+                rung = await load.closed(server.address, sessions, options.seconds, (client.TEXT,))
+                if before is not None and (after := server.processor_s) is not None:
+                    rung = dataclasses.replace(rung, processor_s=after - before)
+                found[server.name, sessions] = rung
+    found = {(kind.name, sessions): found[kind.name, sessions] for kind in kinds for sessions in options.sessions}
     peers = [kind.name for kind in kinds if kind is not OURS]
     return Result(_table(options, found, peers), _raw(found), _chart(found))
 
 
-def _kinds(options: argparse.Namespace, stack: ExitStack) -> list[Kind]:
+def _kinds(options: argparse.Namespace, stack: AsyncExitStack) -> list[Kind]:
     kinds = []
     if "kokoro-onnx" in options.peers and options.engine == "onnx":
         kinds.append(stack.enter_context(package.kind()))

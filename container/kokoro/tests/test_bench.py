@@ -73,9 +73,15 @@ def test_time_to_first_audio(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert picture.read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_throughput_beside_a_peer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_throughput_beside_a_peer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(Progress, "step", lambda _, what: steps.append(what))
     found = result(tmp_path, "throughput", "--seconds", "0.2", "--sessions", "1", "2", "--peers", "naive")
     rows = found["rows"][:-1]
+    # side by side in time: a machine that is shared changes its pace
+    assert steps == [f"{kind.name}, {n} sessions" for n in (1, 2) for kind in (NAIVE, OURS)]
     assert [row[:2] for row in rows] == [[kind.name, n] for kind in (NAIVE, OURS) for n in (1, 2)]
     assert all(row[2] > 0 for row in rows)
     for ours, theirs in zip(rows[2:], rows[:2], strict=True):
