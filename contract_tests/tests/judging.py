@@ -12,7 +12,7 @@ from emulator.target import Target
 __all__ = ["judged"]
 
 
-async def judged(check: Check, app: str) -> Verdict:
+async def judged(check: Check, app: str, profile: str = "kokoro") -> Verdict:
     """Serve the speech container ``MODULE:APP`` and return what the check says of it."""
-    with running(Target("app", app), 60, Path.cwd()) as up, bench_for(up.url, load("kokoro")) as bench:
+    with running(Target("app", app), 60, Path.cwd()) as up, bench_for(up.url, load(profile)) as bench:
         return await judge(check, bench)
