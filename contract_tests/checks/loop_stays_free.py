@@ -69,30 +69,34 @@ class LoopStaysFree(Check):
         text = _long_text(bench)
         seen = _Seen()
         # where any reply is taken for the answer, the work may go on behind it
-        most = 1 if any_reply(bench.profile) else _MOST_TEXTS
-        while True:
-            async with bench.connect() as conversation:
-                idle = await bench.ping(timeout=limit)
-                asked = len(seen.pings)
-                answer = await conversation.request("works", text)
-                seen.answers.append(answer)
-                hearing = asyncio.create_task(conversation.hear(answer, bench.patience_for(text)))
-                pinging = asyncio.create_task(_ask_ping(bench, hearing, seen, limit))
-                try:
-                    await _open_sessions(bench, hearing, seen)
-                    await asyncio.gather(hearing, pinging)
-                finally:
-                    hearing.cancel()
-                    pinging.cancel()
-                for ping in seen.pings[asked:]:
-                    if ping.seconds > _NO_NOISE_S:
-                        conversation.session.note(f"a GET /ping meanwhile: {ping}")
-                closing = await bench.closing(conversation)
+        for _ in range(1 if any_reply(bench.profile) else _MOST_TEXTS):
+            idle, closing, log = await _at_work(bench, text, seen, limit)
             # a model that is quick blocks the loop for a moment only, but each time
-            if not answer.complete or seen.work_s >= _ENOUGH_S or len(seen.answers) == most:
+            if not seen.answers[-1].complete or seen.work_s >= _ENOUGH_S:
                 break
-        finding = _judge(len(text), answer, idle, seen, limit)
-        return finding, closing, bench.log(conversation)
+        return _judge(len(text), idle, seen, limit), closing, log
+
+
+async def _at_work(bench: Bench, text: str, seen: _Seen, limit: float) -> tuple[Ping, Finding, tuple[str, ...]]:
+    """Ask for the text, and look meanwhile; return /ping of the idle session before it, its end, and its wire log."""
+    async with bench.connect() as conversation:
+        idle = await bench.ping(timeout=limit)
+        asked = len(seen.pings)
+        answer = await conversation.request("works", text)
+        seen.answers.append(answer)
+        hearing = asyncio.create_task(conversation.hear(answer, bench.patience_for(text)))
+        pinging = asyncio.create_task(_ask_ping(bench, hearing, seen, limit))
+        try:
+            await _open_sessions(bench, hearing, seen)
+            await asyncio.gather(hearing, pinging)
+        finally:
+            hearing.cancel()
+            pinging.cancel()
+        for ping in seen.pings[asked:]:
+            if ping.seconds > _NO_NOISE_S:
+                conversation.session.note(f"a GET /ping meanwhile: {ping}")
+        closing = await bench.closing(conversation)
+    return idle, closing, bench.log(conversation)
 
 
 def _long_text(bench: Bench) -> str:
@@ -120,7 +124,7 @@ async def _open_sessions(bench: Bench, hearing: asyncio.Task[Answer], seen: _See
         await asyncio.wait([hearing], timeout=_EVERY_S)
 
 
-def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -> Finding:
+def _judge(length: int, idle: Ping, seen: _Seen, limit: float) -> Finding:
     late = [ping for ping in seen.pings if ping.status is None] if idle.status is not None else []
     slowest = max(seen.handshakes, default=0.0)
     accept = facts.seconds("ctr.accept-250ms")
@@ -158,6 +162,7 @@ def _judge(length: int, answer: Answer, idle: Ping, seen: _Seen, limit: float) -
             causes=(*_BLOCKED, "All cores are busy, and the event loop does not get its turn: leave one to it."),
             fix=_OFF_THE_LOOP,
         )
+    answer = seen.answers[-1]
     if not answer.complete and answer.outcome != "error":
         return not_applicable(f"the long text was not answered, so there was no work to judge: {answer.describe()}")
     if not seen.pings and not seen.handshakes:
