@@ -1,8 +1,6 @@
 """A container whose model is warmed up by its first text: what is measured by that one must not hide what it does."""
 
 import time
-from functools import partial
-from pathlib import Path
 
 from contract_tests.broken.blocked_loop import BlockedLoopSession
 from contract_tests.checks.good_request import GoodRequest
@@ -10,10 +8,9 @@ from contract_tests.checks.loop_stays_free import LoopStaysFree
 from contract_tests.checks.readiness import ReadinessAndStop
 from contract_tests.good import protocol
 from contract_tests.good.speech import speech_app
-from contract_tests.profile import load
-from contract_tests.runner import bench_for, judge
+from contract_tests.runner import judge
+from contract_tests.tests.judging import restartable
 from contract_tests.verdict import Status
-from emulator.launch import running, starting
 from emulator.target import Target
 
 WARM_UP_S = 4.0
@@ -33,14 +30,10 @@ class ColdSession(BlockedLoopSession):
 
 
 app = speech_app(ColdSession)
-COLD = Target("app", f"{__name__}:app")
 
 
 async def test_a_slow_first_answer_hides_neither_a_blocked_loop_nor_itself() -> None:
-    with (
-        running(COLD, 60, Path.cwd()) as own,
-        bench_for(own.url, load("kokoro"), own=own, starter=partial(starting, COLD)) as bench,
-    ):
+    with restartable(Target("app", f"{__name__}:app")) as bench:
         good, loop, ready = [
             await judge(check, bench) for check in (GoodRequest(), LoopStaysFree(), ReadinessAndStop())
         ]

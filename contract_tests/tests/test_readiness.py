@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,10 @@ from contract_tests.checks.good_request import GoodRequest
 from contract_tests.checks.readiness import EARLY_PING, ReadinessAndStop
 from contract_tests.profile import load
 from contract_tests.runner import bench_for, judge
+from contract_tests.tests.judging import restartable
 from contract_tests.tests.test_run import run
 from contract_tests.verdict import Status, Verdict
-from emulator.launch import running, starting
+from emulator.launch import running
 from emulator.running import Elsewhere, Running
 from emulator.target import Target
 
@@ -28,11 +28,7 @@ WITHOUT_GOODBYE = (
 
 
 async def judged(command: str) -> Verdict:
-    target = Target("command", command)
-    with (
-        running(target, 60, Path.cwd()) as own,
-        bench_for(own.url, load("kokoro"), own=own, starter=partial(starting, target)) as bench,
-    ):
+    with restartable(Target("command", command)) as bench:
         return await judge(ReadinessAndStop(), bench)
 
 
@@ -68,10 +64,7 @@ EARLY = Target("app", "contract_tests.tests.late_model:app")
 
 
 async def test_a_container_whose_ping_is_early_fails_ct18_and_not_ct0() -> None:
-    with (
-        running(EARLY, 60, Path.cwd()) as own,
-        bench_for(own.url, load("kokoro"), own=own, starter=partial(starting, EARLY)) as bench,
-    ):
+    with restartable(EARLY) as bench:
         good = await judge(GoodRequest(), bench)
         ready = await judge(ReadinessAndStop(), bench)
     assert good.status is Status.PASS
