@@ -1,4 +1,4 @@
-"""What RFC 9113 says about a client's errors, case by case (:mod:`emulator.tests.http2_cases`)."""
+"""What RFC 9113 says about clients, case by case (:mod:`emulator.tests.http2_cases`, `http2_taken`)."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -11,7 +11,8 @@ from emulator import Endpoint, Server, Switches
 from emulator.tests.client import event
 from emulator.tests.containers import Container, container
 from emulator.tests.frames_client import PREFACE, FramesClient, frame
-from emulator.tests.http2_cases import CONNECTION, DATA, NO_ERROR, STREAM
+from emulator.tests.http2_cases import CONNECTION, DATA, STREAM
+from emulator.tests.http2_taken import NO_ERROR
 
 
 @contextlib.asynccontextmanager
