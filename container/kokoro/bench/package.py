@@ -1,6 +1,7 @@
 """A peer: the package kokoro-onnx in an environment of its own, on the same weights, behind the same protocol.
 
-Its own defaults throughout: phonemizer, batches, trimming, session options, threads. Its process is peer.py.
+Its own defaults throughout, but for :data:`QUIET`: phonemizer, batches, trimming, session options, threads.
+Its process is peer.py.
 """
 
 import os
@@ -22,6 +23,8 @@ from container.kokoro.weights import resolve
 
 VERSION = "0.6.1"
 REQUIREMENTS = (f"kokoro-onnx=={VERSION}", "websockets>=17.4,<18")
+QUIET = "ORT_DISABLE_TELEMETRY"
+"""ONNX Runtime's reports to its maker: the one default that nobody who measures here asked for."""
 SERVER = Path(__file__).with_name("peer.py")
 _ROOT = Path(__file__).parents[3]
 
@@ -60,5 +63,6 @@ def kind() -> Generator[Kind]:
         raw = (voices.find(None) / "af_heart.bin").read_bytes()
         assert len(raw) == VOICE_BYTES  # noqa: S101
         np.savez(table, af_heart=np.frombuffer(raw, dtype="<f4").reshape(510, 1, 256))
+        quiet = {QUIET: os.environ.get(QUIET, "1")}
         command = (str(python()), str(SERVER), "--model", str(weights.model), "--voices", str(table))
-        yield Kind(f"kokoro-onnx {VERSION}", command, engine=False)
+        yield Kind(f"kokoro-onnx {VERSION}", command, quiet, engine=False)

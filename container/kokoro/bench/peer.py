@@ -6,15 +6,10 @@ Each message is spoken by its own `create_stream`, with the defaults of its auth
 import argparse
 import asyncio
 import json
-import os
 from http import HTTPStatus
 from typing import Any
 
 import numpy as np
-
-# ONNX Runtime's reports to its maker: the one default of the package that nobody who measures here asked for
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-
 from kokoro_onnx import Kokoro  # type: ignore[import-not-found,unused-ignore]  # another environment has it
 from websockets.asyncio.server import serve
 
