@@ -25,7 +25,6 @@ from contract_tests.export import to_json
 from contract_tests.machine import load
 from contract_tests.progress import COLOURS, Progress
 from contract_tests.report import next_steps, render, summary_line
-from contract_tests.reportfile import report_problem
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Status, Verdict
 from contract_tests.visible import visible
@@ -40,6 +39,7 @@ from contract_tests.workers import (
 )
 from emulator import target
 from emulator.launch import TargetError, running, starting
+from emulator.outputfile import output_problem
 
 __all__ = ["ContractFailedError", "judged_by", "profile_name", "pronounce", "tell", "title", "verdicts"]
 
@@ -122,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     except profile.ProfileError as error:
         raise pytest.UsageError(f"--profile {error}") from None
-    if (problem := report_problem(config.getoption("contract_json"))) is not None:
+    if (problem := output_problem(config.getoption("contract_json"))) is not None:
         raise pytest.UsageError(f"--contract-json {problem}")
     config.stash[_load] = load()
     config.stash[_target] = chosen

@@ -10,8 +10,8 @@ from contract_tests.annotations import annotation, wanted
 from contract_tests.baseline import BaselineError, read_baseline
 from contract_tests.catalogue import CHECKS
 from contract_tests.html import to_html
-from contract_tests.reportfile import report_problem
 from contract_tests.verdict import Status
+from emulator.outputfile import output_problem
 
 __all__ = ["baseline_of"]
 
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     except BaselineError as error:
         raise pytest.UsageError(f"--contract-baseline {error}") from None
-    if (problem := report_problem(config.getoption("contract_html"))) is not None:
+    if (problem := output_problem(config.getoption("contract_html"))) is not None:
         raise pytest.UsageError(f"--contract-html {problem}")
 
 

@@ -25,6 +25,7 @@ from emulator.endpoint import Endpoint
 from emulator.http1 import client
 from emulator.http1.client import PeerError
 from emulator.launch import TargetError, launched
+from emulator.outputfile import output_file
 from emulator.server import PortInUseError, Server
 from emulator.target import parse
 
@@ -137,7 +138,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     demo.add_argument(
         "--format", choices=("pcm16", "mp3"), default="pcm16", help="of the audio; mp3 is written as it comes"
     )
-    demo.add_argument("--output", type=Path, metavar="FILE", help="where to (default: answer.wav, or answer.mp3)")
+    demo.add_argument(
+        "--output", type=output_file, metavar="FILE", help="where to (default: answer.wav, or answer.mp3)"
+    )
     demo.add_argument(
         "--target", default="kokoro", help="the speech container, as 'up' takes it (default: %(default)s)"
     )

@@ -14,8 +14,8 @@ from contract_tests.image.description import ImageDescription, ImageError
 from contract_tests.image.dockerfile import read_dockerfile
 from contract_tests.image.engine import read_image
 from contract_tests.report import render, summary_line
-from contract_tests.reportfile import report_problem
 from contract_tests.verdict import Status
+from emulator.outputfile import output_problem
 
 __all__ = ["add_to"]
 
@@ -48,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     except ValueError:
         print("contract image: --build-arg wants NAME=VALUE", file=sys.stderr)
         return ExitStatus.USAGE
-    if (problem := report_problem(options.json)) is not None:
+    if (problem := output_problem(options.json)) is not None:
         print(f"contract image: --json {problem}", file=sys.stderr)
         return ExitStatus.USAGE
     try:

@@ -11,8 +11,8 @@ from contract_tests.audioformat import ENCODINGS
 from contract_tests.cli.toml import toml_text, toml_texts, toml_value
 from contract_tests.exit_status import ExitStatus
 from contract_tests.profile import ProfileError, load
-from contract_tests.reportfile import report_problem
 from contract_tests.visible import visible
+from emulator.outputfile import output_problem
 
 __all__ = ["add_to", "profile_text"]
 
@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.file.suffix != ".toml":
         print(f"contract init: {options.file}: the name has to end in .toml", file=sys.stderr)
         return ExitStatus.USAGE
-    if (problem := report_problem(options.file)) is not None:
+    if (problem := output_problem(options.file)) is not None:
         print(f"contract init: {problem}", file=sys.stderr)
         return ExitStatus.USAGE
     if options.file.exists() and not options.force:

@@ -17,11 +17,11 @@ from contract_tests.check import Check
 from contract_tests.cli.options import TARGETS, add_judging_options, chosen, unknown
 from contract_tests.exit_status import ExitStatus
 from contract_tests.repetition import conclusion, differences, judgement, shown, tally
-from contract_tests.reportfile import report_problem
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Verdict
 from contract_tests.workers import ended_by_sigterm
 from emulator.launch import TargetError, running, starting
+from emulator.outputfile import output_problem
 from emulator.target import SERVERS, Target, TargetSyntaxError, parse
 
 __all__ = ["add_to"]
@@ -83,7 +83,7 @@ def _run(options: argparse.Namespace) -> int:
 def _usage_problem(options: argparse.Namespace) -> str | None:
     if options.server is not None and options.server not in SERVERS:
         return f"--server {options.server!r}: expected {' or '.join(SERVERS)}"
-    if (problem := report_problem(options.json)) is not None:
+    if (problem := output_problem(options.json)) is not None:
         return f"--json {problem}"
     if options.rest:
         return f"nothing is expected behind --, but there is {options.rest[0]!r}"

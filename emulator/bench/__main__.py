@@ -8,25 +8,26 @@ import platform
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from emulator.bench import processes
 from emulator.bench.client import Client, RoundTrips, SdkClient, WebSocketClient, measure
+from emulator.bench.figures import at_least_one
 from emulator.certificates import Certificates
 
 _SIZES = {640: 400, 8192: 400, 65536: 120}
 _FLOOR = "direct WebSocket (floor)"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run three interleaved rounds and print medians."""
-    parser = argparse.ArgumentParser(prog="python -m emulator.bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = argparse.ArgumentParser(prog="bench round-trips", description=__doc__)
+    parser.add_argument("--rounds", type=at_least_one, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of messages")
     parser.add_argument("--features", action="store_true", help="instead: the emulator with each feature on and off")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     with contextlib.ExitStack() as stack:
         state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         target = stack.enter_context(processes.container()).url
@@ -34,7 +35,7 @@ def main() -> None:
         os.environ["SSL_CERT_FILE"] = str(certificates.bundle)
         if options.features:
             _print(asyncio.run(_measure(_features(stack, target, state), options.rounds, options.scale)))
-            return
+            return 0
         ours = stack.enter_context(processes.emulator(target, state)).url
         stalled = stack.enter_context(processes.emulator(target, state, "--quick-ack=off")).url
         peer = stack.enter_context(processes.hypercorn(target, certificates, state)).url
@@ -45,6 +46,7 @@ def main() -> None:
             f"hypercorn {version('hypercorn')}": lambda: SdkClient(peer),
         }
         _print(asyncio.run(_measure(stacks, options.rounds, options.scale)))
+    return 0
 
 
 def _features(stack: contextlib.ExitStack, target: str, state: Path) -> dict[str, Callable[[], Client]]:
@@ -103,4 +105,4 @@ def _print(rows: dict[tuple[str, int], RoundTrips]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

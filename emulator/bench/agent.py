@@ -1,6 +1,6 @@
 """When an agent begins to speak: sentences handed over while the model writes (bidi), or the whole text (batch).
 
-``python -m emulator.bench.agent``: the same prompt in both modes, a scripted model at several token rates and times to
+``bench agent``: the same prompt in both modes, a scripted model at several token rates and times to
 the first token. First audio counts from ``agent_start``, on the client's clock and on the container's.
 """
 
@@ -23,6 +23,7 @@ from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
 from emulator.bench.stack import Stack, StackError, running
 from emulator.environment import environment_of
+from emulator.outputfile import output_file
 
 _CONDITIONS = ("40:0", "40:0.5", "80:0.5", "20:0.5")
 _PROMPT = "Why should an agent speak before its answer is complete?"
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Only with the speech container of the benchmark: a real one may be slower than the model, whatever the order.
     """
     options = _parser().parse_args(arguments)
-    conditions = [Condition.parse(given) for given in options.condition or _CONDITIONS]
+    conditions = options.condition or [Condition.parse(given) for given in _CONDITIONS]
     found = measured_on(agent=options.agent, target=options.target, prompt=_PROMPT)
     try:
         with _stack(options, conditions) as stack:
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m emulator.bench.agent", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench agent", description=__doc__)
     parser.add_argument("--agent", default="agent", help="as emulator up takes it (default: %(default)s)")
     parser.add_argument(
         "--target",
@@ -74,12 +75,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--condition",
+        type=Condition.parse,
         action="append",
         metavar="TPS:TTFT",
         help=f"tokens per second and seconds to the first one (default: {', '.join(_CONDITIONS)})",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every run and the table")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG of the medians")
+    parser.add_argument("--json", type=output_file, metavar="FILE", help="write every run and the table")
+    parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the medians")
     return parser
 
 

@@ -1,5 +1,6 @@
 """What benchmarks say about their numbers: means and percentiles, and on what they were measured."""
 
+import argparse
 import os
 import platform
 import statistics
@@ -14,10 +15,10 @@ def at_least_one(given: str) -> int:
     """Read a number of runs, for argparse.
 
     Raises:
-        ValueError: it is none, or below 1.
+        ArgumentTypeError: it is none, or below 1.
     """
-    if (number := int(given)) < 1:
-        raise ValueError(given)
+    if not given.isdecimal() or (number := int(given)) < 1:
+        raise argparse.ArgumentTypeError(f"{given!r}: expected a whole number, 1 or more")
     return number
 
 

@@ -1,5 +1,8 @@
 """One measured answer of an agent, and the table of many."""
 
+import argparse
+import contextlib
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -30,16 +33,16 @@ class Condition:
         """Read ``TPS:TTFT``.
 
         Raises:
-            ValueError: it is something else.
+            ArgumentTypeError: it is something else.
         """
-        rate, separator, first = given.partition(":")
-        try:
+        rate, _, first = given.partition(":")
+        with contextlib.suppress(ValueError):
             condition = cls(float(rate), float(first))
-        except ValueError:
-            separator = ""
-        if not separator or condition.tokens_per_second <= 0 or condition.first_token < 0:
-            raise ValueError(f"condition {given!r}: expected is TPS:TTFT, tokens per second and seconds, as in 40:0.5")
-        return condition
+            if 0 < condition.tokens_per_second < math.inf and 0 <= condition.first_token < math.inf:
+                return condition
+        raise argparse.ArgumentTypeError(
+            f"{given!r}: expected is TPS:TTFT, tokens per second and seconds, as in 40:0.5"
+        )
 
     @property
     def mark(self) -> str:

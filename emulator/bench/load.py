@@ -1,6 +1,6 @@
 """Many sessions at once through SDK, emulator and echo container: nothing lost, nothing reordered, memory bounded.
 
-``python -m emulator.bench.load --sessions 200 --seconds 60``
+``bench load --sessions 200 --seconds 60``
 """
 
 import argparse
@@ -13,12 +13,14 @@ import random
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
 from emulator.bench import processes
 from emulator.bench.client import SdkClient
+from emulator.bench.figures import at_least_one
 from emulator.certificates import Certificates
 
 _SIZES = (16, 640, 4800, 16_000)
@@ -34,13 +36,13 @@ class _Tally:
     broken: list[str] = field(default_factory=list)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the load and print what became of it; the exit status is 1 where anything was lost or changed."""
-    parser = argparse.ArgumentParser(prog="python -m emulator.bench.load", description=__doc__)
-    parser.add_argument("--sessions", type=int, default=200)
+    parser = argparse.ArgumentParser(prog="bench load", description=__doc__)
+    parser.add_argument("--sessions", type=at_least_one, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1, help="of the messages' sizes and bytes")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     with contextlib.ExitStack() as stack:
         state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         target = stack.enter_context(processes.container())

@@ -1,6 +1,6 @@
 """What it costs to send speech: as PCM16, MP3 or AAC, as it is or in base64 as server-sent events.
 
-``python -m emulator.bench.transport``: 24 clips, spoken by a real container and carried through SDK and emulator; then
+``bench transport``: 24 clips, spoken by a real container and carried through SDK and emulator; then
 each encoding: bytes, time, what transport blocks cut, and how many words a recogniser no longer understands.
 """
 
@@ -27,6 +27,7 @@ from emulator.bench.speaking import SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
 from emulator.bench.texts import CLIPS
 from emulator.environment import environment_of
+from emulator.outputfile import output_file
 
 __all__ = ["Cost", "cost", "cut", "main"]
 
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m emulator.bench.transport", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench transport", description=__doc__)
     parser.add_argument("--target", default="kokoro", help="a speech container, as emulator up takes it (%(default)s)")
     parser.add_argument(
         "--clips", type=at_least_one, default=len(CLIPS), metavar="N", help="only the first N (%(default)s)"
@@ -114,8 +115,8 @@ def _parser() -> argparse.ArgumentParser:
         "--block", type=at_least_one, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)"
     )
     parser.add_argument("--no-words", dest="words", action="store_false", help="leave the recogniser out")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the conditions")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG of the bytes")
+    parser.add_argument("--json", type=output_file, metavar="FILE", help="write the table and the conditions")
+    parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the bytes")
     return parser
 
 

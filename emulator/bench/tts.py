@@ -1,6 +1,6 @@
 """When a text is first heard: given as a whole, or sentence by sentence.
 
-``python -m emulator.bench.tts``: one text of four sentences, through SDK, emulator and a real container. Beside the
+``bench emulated-tts``: one text of four sentences, through SDK, emulator and a real container. Beside the
 Kokoro container of this repository stands a server on the same weights that speaks a whole text before it sends any of
 it, as AWS's sample does: what was measured there and then is what this one repeats here.
 """
@@ -24,6 +24,7 @@ from emulator.bench.speaking import Heard, SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
 from emulator.bench.texts import SENTENCES
 from emulator.environment import environment_of
+from emulator.outputfile import output_file
 
 __all__ = ["main"]
 
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m emulator.bench.tts", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench emulated-tts", description=__doc__)
     parser.add_argument(
         "--target",
         action="append",
@@ -90,8 +91,8 @@ def _parser() -> argparse.ArgumentParser:
         f"{_WHOLE}, and {', '.join(list(_TARGETS)[1:])})",
     )
     parser.add_argument("--runs", type=at_least_one, default=7, help="of each server and mode (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every run, the table and the conditions")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG of the medians")
+    parser.add_argument("--json", type=output_file, metavar="FILE", help="write all runs, the table and the conditions")
+    parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the medians")
     return parser
 
 

@@ -1,5 +1,6 @@
 """The benchmark of the agent, and through it ``emulator up`` with an agent, as processes."""
 
+import argparse
 import importlib.util
 import json
 from pathlib import Path
@@ -84,9 +85,9 @@ def test_the_table_has_mean_median_p95_and_the_ratio() -> None:
     assert "x &lt; y" in drawn
 
 
-@pytest.mark.parametrize("given", ["40", "x:1", "0:1", "40:-1", ""])
+@pytest.mark.parametrize("given", ["40", "x:1", "0:1", "nan:1", "40:-1", "40:inf", ""])
 def test_a_condition_that_cannot_be_one_is_refused(given: str) -> None:
-    with pytest.raises(ValueError, match="expected is TPS:TTFT"):
+    with pytest.raises(argparse.ArgumentTypeError, match="expected is TPS:TTFT"):
         Condition.parse(given)
 
 

@@ -73,6 +73,16 @@ def test_what_does_not_come_up_is_one_clear_error(
     assert error in capfd.readouterr().err
 
 
+def test_an_output_that_could_not_be_written_is_told_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["demo", "--output", str(tmp_path / "nowhere" / "a.wav")])
+    said = capsys.readouterr()
+    assert f"argument --output: {tmp_path}/nowhere/a.wav: the directory {tmp_path}/nowhere does not exist" in said.err
+    assert "Starting" not in said.out
+
+
 def test_another_agent_s_events_without_times_are_told_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["demo", "Why?", "--mode", "both", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path)]
     more = ("--target", "emulator.bench.speech:app", "--agent", "emulator.tests.plain_agent:app")

@@ -3,6 +3,7 @@
 import itertools
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -196,4 +197,16 @@ def test_nothing_to_measure_is_refused(command: object, option: str, capsys: pyt
     for value in ("0", "-1", "x"):
         with pytest.raises(SystemExit, match="2"):
             command([option, value])
-        assert f"argument {option}: invalid" in capsys.readouterr().err
+        assert f"argument {option}: {value!r}: expected a whole number, 1 or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [tts.main, agent.main, transport.main])
+@pytest.mark.parametrize("option", ["--json", "--plot"])
+def test_a_result_that_could_not_be_written_is_told_before_anything_is_measured(
+    command: Callable[[Sequence[str]], int], option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command([option, str(tmp_path / "nowhere" / "result")])
+    said = capsys.readouterr()
+    assert f"argument {option}: {tmp_path}/nowhere/result: the directory {tmp_path}/nowhere does not exist" in said.err
+    assert "starting" not in said.err

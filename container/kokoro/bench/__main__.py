@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,6 +32,7 @@ from container.kokoro.bench import (
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.result import Derivation, Measurement, Result
 from container.kokoro.engine import ENGINES
+from emulator.outputfile import output_problem
 
 MEASURED: Mapping[str, Measurement] = {
     "tts": tts,
@@ -57,12 +57,18 @@ _NO_CONDITION = ("command", "json", "plot", "dry_run", "engine")
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     result = argparse.ArgumentParser(prog="python -m container.kokoro.bench", description=__doc__)
+    add_commands(result)
+    return result
+
+
+def add_commands(to: argparse.ArgumentParser) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    """Add a command for each benchmark; what is parsed is for :func:`run`."""
     out = argparse.ArgumentParser(add_help=False)
     out.add_argument("--json", type=Path, metavar="FILE", help="write the result, raw figures and conditions")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--engine", choices=ENGINES, default="onnx", help="%(default)s")
     common.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = to.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, measurement in MEASURED.items():
         command = commands.add_parser(name, parents=[common, out], help=_help(measurement.__doc__))
         # read of all, to say which ones have a chart
@@ -74,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
     draw = commands.add_parser("plot", help="draw a result as SVG")
     draw.add_argument("result", type=Path, help="written with --json")
     draw.add_argument("picture", type=Path, help="the file to write")
-    return result
+    return commands
 
 
 def _help(text: str | None) -> str:
@@ -82,11 +88,15 @@ def _help(text: str | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure or derive, and print; see :func:`run`."""
+    return run(parser().parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
     """Measure or derive, and print.
 
     Exit code 0; 1 when something failed, or is not as it has to be; 130 when stopped.
     """
-    options = parser().parse_args(arguments)
     try:
         _check(options)
         if options.command in MEASURED:
@@ -107,24 +117,14 @@ def _check(options: argparse.Namespace) -> None:
     """Raise ValueError where the result could not be written: found out afterwards, it would be lost."""
     given = vars(options)
     for name in ("json", "plot"):
-        if (path := given.get(name)) is not None:
-            _check_file(f"--{name} {path}", path)
+        if (problem := output_problem(given.get(name))) is not None:
+            raise ValueError(f"--{name} {problem}")
     if given.get("plot") is None:
         return
     if options.command not in DRAWN:
         raise ValueError(f"{options.command} has no chart; leave --plot out. These have one: {', '.join(DRAWN)}.")
     if options.command == "scaleout" and not options.sessions:
         raise ValueError("the chart of scaleout is of a second instance under load: it needs --sessions above 0")
-
-
-def _check_file(given: str, path: Path) -> None:
-    directory = path.absolute().parent
-    if not directory.is_dir():
-        raise ValueError(f"{given}: the directory {directory} does not exist")
-    if path.is_dir():
-        raise ValueError(f"{given}: expected a file, this is a directory")
-    if not os.access(path if path.exists() else directory, os.W_OK):
-        raise ValueError(f"{given}: it cannot be written, permission denied")
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -231,7 +231,7 @@ def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str], fake_serve
         (["scaleout", "--sessions", "0", "--plot", "p.svg"], "it needs --sessions above 0"),
         (["tts", "--plot", "none/p.svg"], "--plot none/p.svg: the directory {}/none does not exist"),
         (["tts", "--plot", "p.svg", "--json", "none/j.json"], "--json none/j.json: the directory {}/none does not"),
-        (["ping", "--json", "."], "--json .: expected a file, this is a directory"),
+        (["ping", "--json", "."], "--json .: that is a directory, expected the name of a file"),
     ],
 )
 def test_what_could_not_be_written_is_told_before_anything_is_measured(

@@ -1,0 +1,1 @@
+"""The one command for everything that can be measured here."""
