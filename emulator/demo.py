@@ -119,7 +119,7 @@ def _audio(event: dict[str, Any]) -> bytes:
             "'data' or in 'audio'"
         )
     try:
-        return base64.b64decode(data)
+        return base64.b64decode(data, validate=True)
     except ValueError as error:
         raise DemoError(f"the audio in an audio_chunk of the agent is no base64 ({error}): {data!r:.100}") from None
 
@@ -195,14 +195,17 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
             if options.mode == "both":
                 output = output.with_stem(f"{output.stem}-{mode}")
             payload = {"prompt": options.question, "mode": mode, "format": options.format}
-            answers[mode] = await _ask(server, arn, payload)
-            _write(output, answers[mode])
+            answers[mode] = answer = Answer()
+            try:
+                await _ask(server, arn, payload, answer)
+            finally:
+                if answer.over or answer.audio:  # of an answer that failed, what was heard is kept
+                    _write(output, answer)
     return answers
 
 
-async def _ask(server: Server, arn: str, payload: dict[str, str]) -> Answer:
+async def _ask(server: Server, arn: str, payload: dict[str, str], answer: Answer) -> None:
     print(f"\n{payload['prompt']} ({payload['mode']})")
-    answer = Answer()
     told = 0
     async for event in _events(server, arn, payload):
         try:
@@ -213,7 +216,6 @@ async def _ask(server: Server, arn: str, payload: dict[str, str]) -> Answer:
             told = len(answer.lines)
     if not answer.over:
         raise DemoError("the answer broke off: it has no 'done'")
-    return answer
 
 
 async def _events(server: Server, arn: str, payload: dict[str, str]) -> AsyncIterator[dict[str, Any]]:

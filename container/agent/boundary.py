@@ -11,7 +11,18 @@ import sentencex
 
 from container.agent import lexicon
 
-__all__ = ["CLAUSE_END", "SENTENCE_END", "SPACE", "STOPPED", "Gap", "Wait", "cut", "in_word", "line_end"]
+__all__ = [
+    "CLAUSE_END",
+    "SENTENCE_END",
+    "SPACE",
+    "STOPPED",
+    "Gap",
+    "Wait",
+    "cut",
+    "in_word",
+    "line_end",
+    "writes_no_spaces",
+]
 
 MAX_HELD = 200
 """Characters after which a quotation or parenthesis that is still open no longer holds its sentences together."""
@@ -193,6 +204,13 @@ def _sentencex_cuts(gap: Gap, language: str, word: str | None = None) -> bool:
 
 def _needs_no_space(char: str) -> bool:
     return "\u3040" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff"
+
+
+def writes_no_spaces(char: str) -> bool:
+    """Whether `char` is of a script without spaces between words: Han, kana, Thai, Lao, Burmese, Khmer."""
+    return _needs_no_space(char) or any(
+        first <= char <= last for first, last in (("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"))
+    )
 
 
 def _held(text: str) -> bool:

@@ -35,10 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if not settings.endpoint:
         sys.stderr.write("warning: SPEECH_ENDPOINT is not set; every turn will be answered with an error\n")
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  # --help needs no AWS
+
     from container.agent import telemetry  # noqa: PLC0415  # --help needs no server
     from container.agent.app import create_app  # noqa: PLC0415  # nor the agent
 
     telemetry.set_up()
-    app = create_app(settings)
+    try:
+        app = create_app(settings)
+    except BotoCoreError as error:  # a profile that is not there, a region that is none
+        sys.stderr.write(f"error: no client of Amazon Bedrock can be made with the AWS settings found here: {error}\n")
+        return 2
     app.run(options.port, options.host, timeout_graceful_shutdown=5)
     return 0

@@ -84,17 +84,17 @@ class Connection:
         loop = asyncio.get_running_loop()
         if loop.get_exception_handler() is None:
             loop.set_exception_handler(_without_crt_noise)
-        config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
-            region=region,
-            aws_credentials_identity_resolver=_Boto3Credentials(),
-            max_attempts=1,
-            transport=await asyncio.to_thread(AWSCRTHTTPClient),  # reads all authorities: 40 ms
-        )
-        if config.endpoint_uri is None:
-            config.endpoint_uri = service_url(region)
-        sdk = AsyncSageMakerRuntimeHTTP2Client(config=config)
-        stream = None
+        sdk = stream = None
         try:
+            config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
+                region=region,
+                aws_credentials_identity_resolver=_Boto3Credentials(),
+                max_attempts=1,
+                transport=await asyncio.to_thread(AWSCRTHTTPClient),  # reads all authorities: 40 ms
+            )
+            if config.endpoint_uri is None:
+                config.endpoint_uri = service_url(region)
+            sdk = AsyncSageMakerRuntimeHTTP2Client(config=config)
             stream = await sdk.invoke_endpoint_with_bidirectional_stream(
                 InvokeEndpointWithBidirectionalStreamInput(endpoint_name=endpoint)
             )
@@ -102,7 +102,8 @@ class Connection:
         except BaseException as error:
             if stream is not None:
                 await _quietly(stream.input_stream.close())
-            await _quietly(sdk.close())
+            if sdk is not None:
+                await _quietly(sdk.close())
             if isinstance(error, Exception):
                 raise _refusal(endpoint, error) from error
             raise

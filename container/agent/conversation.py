@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from container.agent.request import InvalidRequestError
+from container.agent.request import InvalidRequestError, parse
 from container.agent.timeline import Timeline, frame
 
 if TYPE_CHECKING:
@@ -71,17 +71,22 @@ class Conversation:
         return None
 
     async def _take(self, message: dict[str, Any]) -> None:
-        if self._turn is not None:
-            self._turn.interrupt()
         if message.get("type") == "cancel":
+            self._interrupt()
             return
-        await self._settled()
         try:
+            parse(message)  # what is no prompt stops nobody who is speaking
+            self._interrupt()
+            await self._settled()
             self._turn, task = self._start(message, timeline=Timeline())
         except InvalidRequestError as error:
             await self._refuse(error.code, str(error))
             return
         self._speaking = asyncio.create_task(self._speak(self._turn, task), name="turn-socket")
+
+    def _interrupt(self) -> None:
+        if self._turn is not None:
+            self._turn.interrupt()
 
     async def _speak(self, turn: "Turn", task: "asyncio.Task[None]") -> None:
         finished = False

@@ -46,10 +46,9 @@ class Audio:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A sentence is over. `complete` is False where its audio broke off; `seconds` is the container's own figure."""
+    """A sentence is over. `complete` is False where its audio broke off."""
 
     sentence: Sentence
-    seconds: float | None = None
     complete: bool = True
 
 
@@ -151,12 +150,12 @@ class Dialogue:
             return None
         sentence = self._current(message)
         if kind == "synthesis_start":
-            self._begun = True
-            return Begun(sentence)
+            # said once more it is no sign of life
+            again, self._begun = self._begun, True
+            return None if again else Begun(sentence)
         self._asked.popleft()
         self._begun, self._heard, self._odd = False, False, b""
-        seconds = message.get("total_duration_s")
-        return Finished(sentence, float(seconds) if isinstance(seconds, int | float) else None)
+        return Finished(sentence)
 
     def _refused(self, message: dict[str, Any]) -> None:
         """Raise SpeechError for an error about a sentence; note one about the session, which then ends."""

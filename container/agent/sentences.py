@@ -9,7 +9,18 @@ import time
 import unicodedata
 from collections.abc import Callable
 
-from container.agent.boundary import CLAUSE_END, SENTENCE_END, SPACE, STOPPED, Gap, Wait, cut, in_word, line_end
+from container.agent.boundary import (
+    CLAUSE_END,
+    SENTENCE_END,
+    SPACE,
+    STOPPED,
+    Gap,
+    Wait,
+    cut,
+    in_word,
+    line_end,
+    writes_no_spaces,
+)
 
 __all__ = ["MAX_CHARS", "SentenceSplitter"]
 
@@ -131,8 +142,14 @@ class SentenceSplitter:
         """Cut a text that has waited too long, but not inside a word that may still be coming."""
         if STOPPED.search(self._text):
             self._emit(len(self._text), done)
-        elif (end := _best_end(self._text)) is not None:
+        elif (end := _best_end(self._text) or self._without_spaces()) is not None:
             self._emit(end, done)
+
+    def _without_spaces(self) -> int | None:
+        """Return where to cut a text of a script that has no spaces: before its last character; None of another one."""
+        if len(self._text) < 2 or not writes_no_spaces(self._text[-1]):
+            return None
+        return self._whole_characters(len(self._text) - 1)
 
     def _whole_characters(self, end: int) -> int:
         """Return the last place up to `end` that is not inside a composed character."""

@@ -10,7 +10,8 @@ import unicodedata
 
 __all__ = ["SpokenText"]
 
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(?:`{3,}[^`]*|~{3,}.*)")
+"""A whole line. Behind backticks there is no backtick: "```ls``` lists it" is a sentence with code in it."""
 _CODE = re.compile(r"`+([^`\n]+)`+")
 _IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
 _LINK = re.compile(r"\[([^\]\n]+)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
@@ -64,7 +65,7 @@ class SpokenText:
         """Drop the lines between fences, which may have come with another sentence."""
         kept: list[str] = []
         for line in sentence.splitlines():
-            if _FENCE.match(line):
+            if _FENCE.fullmatch(line):
                 self._in_code = not self._in_code
             elif not self._in_code:
                 kept.append(line)

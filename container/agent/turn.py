@@ -54,10 +54,14 @@ class Turn:
         self._speech = speech
         self._timeline = timeline
         self._settings = settings
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(_QUEUED)
+        self._queue: asyncio.Queue[tuple[Event, int] | None] = asyncio.Queue(_QUEUED)
+        """Events, each with how many bytes of PCM its audio was made from."""
+        self._read = 0
         self._voice = request.voice or settings.voice
         self._format = request.format or settings.audio_format
-        self._splitter = SentenceSplitter(_LANGUAGES.get(self._voice[:1], "en"), max_seconds=settings.sentence_wait_s)
+        self._clock = asyncio.get_running_loop().time
+        language = _LANGUAGES.get(self._voice[:1], "en")
+        self._splitter = SentenceSplitter(language, max_seconds=settings.sentence_wait_s, clock=self._clock)
         self._spoken = SpokenText(enabled=settings.clean_text)
         self._held: list[str] = []
         """Sentences that wait for the end of the text, in batch mode."""
@@ -82,6 +86,8 @@ class Turn:
         """Whether the last event has been queued before everything was wound up."""
         self._spoken_to_the_end = False
         self._said: list[str] = []
+        self._aloud = False
+        """Whether a sentence had something that can be read aloud: a voice has nothing to say to "…"."""
         self.memory: Messages | None = None
         """What the conversation is to remember of it, when it is over: None of a turn that failed or was left.
 
@@ -90,12 +96,26 @@ class Turn:
 
     async def events(self) -> AsyncIterator[Event]:
         """Yield the events of the turn; the last one is `done` or `error`. The `data` of `audio_chunk` is bytes."""
-        while (event := await self._queue.get()) is not None:
+        while (queued := await self._queue.get()) is not None:
+            event, _ = queued
+            event["seq"] = self._read  # an interruption may have taken some out
+            self._read += 1
             yield event
 
     def interrupt(self) -> None:
         """Stop speaking: somebody talks into it. The turn ends with a `done` that says so."""
         self._interrupted.set()
+        self._stopping = True
+        # what waits for a slow reader would go on speaking for half a minute
+        for _ in range(self._queue.qsize()):
+            queued = self._queue.get_nowait()
+            if queued is not None and queued[0]["type"] == "audio_chunk":
+                self._chunks -= 1
+                self._heard -= queued[1]
+                continue
+            if queued is not None and queued[0]["type"] == "done":
+                queued[0].update(interrupted=True, total_chunks=self._chunks, duration_s=_seconds(self._heard))
+            self._queue.put_nowait(queued)
 
     async def run(self) -> None:
         """Run the turn. Its failures are events; only a cancellation leaves it, with everything stopped."""
@@ -112,7 +132,7 @@ class Turn:
             if last["type"] == "error":
                 span.set_status(trace.StatusCode.ERROR, last["message"])
         if not self._told:
-            await self._queue.put(last)
+            await self._queue.put((last, 0))
         await self._queue.put(None)
 
     async def _run(self) -> Event:
@@ -179,7 +199,7 @@ class Turn:
             if not self._emitting.locked() and not self._queue.full():
                 # at once: to stop a model and to leave a container may take seconds
                 self._failure = self._failed(failure)
-                self._queue.put_nowait(self._failure)
+                self._queue.put_nowait((self._failure, 0))
                 self._told = True
             raise
         finally:
@@ -222,11 +242,11 @@ class Turn:
         await asyncio.wait([text], timeout=_STOP_S)
         text.cancel()
 
-    async def _emit(self, kind: str, **fields: Any) -> None:
-        """Queue an event; wait while the reader is slow."""
+    async def _emit(self, kind: str, pcm: int = 0, **fields: Any) -> None:
+        """Queue an event, of audio with its bytes of PCM; wait while the reader is slow."""
         async with self._emitting:  # so that numbers and times are in the order in which the events arrive
             if not self._stopping:
-                await self._queue.put(self._timeline.event(kind, **fields))
+                await self._queue.put((self._timeline.event(kind, **fields), pcm))
 
     def _mark(self, name: str) -> None:
         """Note when something happened for the first time."""
@@ -274,7 +294,7 @@ class Turn:
                 await self._emit("text", text=text)
                 await self._hand_over(self._splitter.feed(text))
                 self._fed.set()
-        elif "message" in event or "start_event_loop" in event:
+        elif "message" in event or "start_event_loop" in event or "current_tool_use" in event:
             # before and after a tool the text does not go on: "Let me check" and "It is sunny" are two sentences
             await self._hand_over(self._splitter.flush())
         elif "event_loop_throttled_delay" in event and self._characters:
@@ -286,16 +306,18 @@ class Turn:
 
     async def _watch_the_time(self) -> None:
         """Cut a sentence that waits for its end for too long."""
+        due: float | None = None
         while True:
-            due = self._splitter.overdue_at
-            if due is None:
-                await self._fed.wait()
-            else:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(max(0.0, due - time.monotonic())):
-                        await self._fed.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if due is None else max(0.0, due - self._clock())):
+                    await self._fed.wait()
             self._fed.clear()
-            await self._hand_over(self._splitter.feed(""))
+            now = self._clock()
+            sentences = self._splitter.feed("")
+            due = self._splitter.overdue_at
+            if due is not None and due <= now:
+                due = None  # it has just been looked at: one word, which may go on
+            await self._hand_over(sentences)
 
     async def _hand_over(self, sentences: list[str], *, last: bool = False) -> None:
         """Speak sentences now; in batch mode, when the text is at its end."""
@@ -316,39 +338,51 @@ class Turn:
         await self._emit("sentence", sentence=number, text=written, spoken=spoken)
         if not self._stopping:
             self._numbers[self._speech.say(spoken).number] = number
+            self._aloud = self._aloud or any(map(str.isalnum, spoken))
             self._said.append(written)
 
     # the audio side
 
     async def _listen(self) -> None:
         sound = self._encoder()
-        number = before = 0
+        number = size = 0
         try:
             async with aclosing(self._speech.events()) as events:
                 async for event in events:
                     number = self._numbers[event.sentence.number]
                     if isinstance(event, Audio):
-                        self._heard += len(event.pcm)
+                        size += len(event.pcm)
                         for start in range(0, len(event.pcm), MAX_CHUNK):
-                            await self._chunk(number, sound.feed(event.pcm[start : start + MAX_CHUNK]))
+                            pcm = event.pcm[start : start + MAX_CHUNK]
+                            await self._chunk(number, sound.feed(pcm), len(pcm))
                     elif isinstance(event, Finished):
                         await self._chunk(number, sound.end())
-                        seconds = _seconds(self._heard - before)
+                        seconds = _seconds(size)
                         await self._emit("sentence_end", sentence=number, duration_s=seconds, complete=event.complete)
-                        sound, before = self._encoder(), self._heard
+                        sound, size = self._encoder(), 0
         except SpeechError:
             await self._chunk(number, sound.end())  # what came before is kept
             raise
         self._spoken_to_the_end = True
+        if self._aloud and not self._heard:
+            raise SpeechError(
+                "no_audio",
+                "the speech container completed every sentence without any audio; expected were frames of PCM between "
+                "synthesis_start and synthesis_complete. Does it send audio inside of JSON?",
+            )
 
     def _encoder(self) -> Encoder:
         return encoder(self._format, SAMPLE_RATE)
 
-    async def _chunk(self, sentence: int, data: bytes) -> None:
+    async def _chunk(self, sentence: int, data: bytes, pcm: int = 0) -> None:
+        """Send audio that was made from `pcm` bytes of PCM."""
+        if self._stopping:
+            return
+        self._heard += pcm
         if data:
             self._mark("first_audio")
             self._chunks += 1
-            await self._emit("audio_chunk", sentence=sentence, format=self._format, data=data)
+            await self._emit("audio_chunk", pcm, sentence=sentence, format=self._format, data=data)
 
 
 def _generator(stream: AsyncIterator[Any]) -> AsyncGenerator[Any]:

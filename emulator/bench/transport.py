@@ -1,7 +1,8 @@
 """What it costs to send speech: as PCM16, MP3 or AAC, as it is or in base64 as server-sent events.
 
 ``bench transport``: 24 clips, spoken by a real container and carried through SDK and emulator; then
-each encoding: bytes, time, what transport blocks cut, and how many words a recogniser no longer understands.
+each encoding: bytes, time, what transport blocks cut, and how many words a recogniser no longer understands:
+offline, or Amazon Transcribe.
 """
 
 import argparse
@@ -26,12 +27,14 @@ from emulator.bench.plot import bars
 from emulator.bench.speaking import SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
 from emulator.bench.texts import CLIPS
+from emulator.bench.transcribe import LEAST_BILLED_S, PRICES, Transcribe, TranscribeError
 from emulator.environment import environment_of
 from emulator.outputfile import output_file
 
 __all__ = ["Cost", "cost", "cut", "main"]
 
 _BLOCK = 8192
+_LETTERS_PER_S = 15  # of Kokoro, roughly: to say beforehand what will be billed
 _REFERENCE: dict[str, dict[str, float]] = {
     "PCM16": {"raw_bytes": 2_396_400, "sse_bytes": 3_195_200, "wer": 0.0},
     "MP3, 48 kbit/s": {"raw_bytes": 308_304, "sse_bytes": 411_072, "wer": 0.0},
@@ -80,21 +83,25 @@ class Cost:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
-    options = _parser().parse_args(arguments)
+    options = _options(arguments)
     codecs = CODECS if are_available() else CODECS[:1]
-    hearing = _recogniser() if options.words else None
     texts = CLIPS[: options.clips]
-    found = conditions(target=options.target, clips=len(texts), block=options.block)
     try:
+        heard_by, hearing = _ears(options, texts, len(codecs))
+        found = conditions(target=options.target, clips=len(texts), block=options.block, heard_by=heard_by)
         clips = asyncio.run(_spoken(options.target, texts))
-    except (StackError, SpeechFailedError, ValueError) as error:
+    except (StackError, SpeechFailedError, TranscribeError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     found["audio_s"] = round(sum(map(len, clips)) / 2 / RATE, 1)
     costs = []
-    for codec in codecs:
-        _progress(f"encoding and hearing {codec.name} …")
-        costs.append(cost(codec, clips, texts, options.block, hearing))
+    try:
+        for codec in codecs:
+            _progress(f"encoding and hearing {codec.name}: {found['audio_s']} s of audio …")
+            costs.append(cost(codec, clips, texts, options.block, hearing))
+    except TranscribeError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
     print(_report(found, costs, len(codecs) < len(CODECS)))
     rows = [each.as_json() for each in costs]
     if options.json is not None:
@@ -105,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench transport", description=__doc__)
     parser.add_argument("--target", default="kokoro", help="a speech container, as emulator up takes it (%(default)s)")
     parser.add_argument(
@@ -115,9 +122,20 @@ def _parser() -> argparse.ArgumentParser:
         "--block", type=at_least_one, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)"
     )
     parser.add_argument("--no-words", dest="words", action="store_false", help="leave the recogniser out")
+    parser.add_argument(
+        "--hear", choices=("offline", "transcribe"), default="offline",
+        help="the recogniser: Whisper on this machine, or Amazon Transcribe streaming, which costs money (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--region", help="of Amazon Transcribe; else AWS_REGION or the AWS profile's")
+    parser.add_argument("--yes", action="store_true", help="agree to what Amazon Transcribe bills")
     parser.add_argument("--json", type=output_file, metavar="FILE", help="write the table and the conditions")
     parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the bytes")
-    return parser
+    options = parser.parse_args(arguments)
+    if options.hear == "transcribe" and not options.words:
+        parser.error("--no-words leaves the recogniser out that --hear transcribe asks for: give one of them")
+    if options.hear != "transcribe" and (options.region or options.yes):
+        parser.error("--region and --yes are for --hear transcribe")
+    return options
 
 
 async def _spoken(target: str, texts: Sequence[str]) -> list[bytes]:
@@ -180,16 +198,49 @@ def _event(number: int, piece: Piece) -> bytes:
     return f"data: {json.dumps(event, separators=(',', ':'))}\n\n".encode()
 
 
-def _recogniser() -> tuple[Hear, Wer] | None:
-    """Return the offline recogniser of the contract suite, None where it is not installed."""
+def _ears(
+    options: argparse.Namespace, texts: Sequence[str], encodings: int
+) -> tuple[str | None, tuple[Hear, Wer] | None]:
+    """Return by whom words are heard, and how; nothing is sent yet.
+
+    Raises:
+        TranscribeError: Amazon Transcribe cannot be used, or what it bills is not agreed to.
+    """
+    if not options.words:
+        return None, None
+    if options.hear == "offline":
+        hearing = _recogniser()
+        return None if hearing is None else "Whisper tiny.en, offline", hearing
+    requests, audio_s = len(texts) * encodings, sum(map(len, texts)) / _LETTERS_PER_S * encodings
+    plan = (
+        f"Amazon Transcribe is sent {len(texts)} clips x {encodings} encodings, about {audio_s:.0f} s of audio. It "
+        f"bills by the second of audio, at least {LEAST_BILLED_S} s a request: {requests * LEAST_BILLED_S} s or more "
+        f"for these {requests} requests; prices: {PRICES}"
+    )
+    if not options.yes:
+        raise TranscribeError(f"{plan}\nNothing was started: agree with --yes.")
+    suite = _suite()
+    if suite is None:
+        raise TranscribeError("word error rates need the contract suite, which is not installed; run 'uv sync'.")
+    transcribe = Transcribe.found(options.region, RATE)
+    _progress(f"{plan}\nIt is {transcribe}")
+    return str(transcribe), (lambda pcm: suite.spoken_words(asyncio.run(transcribe.heard(pcm))), suite.word_error_rate)
+
+
+def _suite() -> Any:
     try:
         # by name, and only here: an emulator without the contract suite is whole
-        module: Any = importlib.import_module("contract_tests.recognition")
-        numpy: Any = importlib.import_module("numpy")
+        return importlib.import_module("contract_tests.recognition")
     except ImportError:
         return None
-    if module.unavailable() is not None:
+
+
+def _recogniser() -> tuple[Hear, Wer] | None:
+    """Return the offline recogniser of the contract suite, None where it is not installed."""
+    module = _suite()
+    if module is None or module.unavailable() is not None:
         return None
+    numpy: Any = importlib.import_module("numpy")  # the suite needs it as well
     return lambda pcm: module.words_heard(numpy.frombuffer(pcm, dtype="<i2"), RATE), module.word_error_rate
 
 
@@ -224,6 +275,8 @@ def _report(found: dict[str, Any], costs: Sequence[Cost], incomplete: bool) -> s
     ]
     if incomplete:
         lines.append("MP3 and AAC were not measured: the extra 'codecs' is not installed.")
+    if found["heard_by"] is not None:
+        lines.append(f"Words were heard by {found['heard_by']}.")
     if any(each.wer is None for each in costs):
         lines.append("Words were not measured: without --no-words, and with the extra 'recogniser', they are.")
     return "\n".join(lines)

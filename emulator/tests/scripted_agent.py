@@ -51,6 +51,12 @@ async def _events(payload: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
     if payload["prompt"] == "fail":
         yield {"type": "error", "message": "as it was asked to"}
         return
+    if payload["prompt"] == "fail late":
+        yield {"type": "text", "text": "Well."}
+        for _ in range(10):
+            yield {"type": "audio_chunk", "data": base64.b64encode(PCM).decode()}
+        yield {"type": "error", "message": "as it was asked to"}
+        return
     deltas = _deltas(payload["prompt"])
     rest = ""
     sentences = []

@@ -3,9 +3,12 @@
 import asyncio
 import base64
 import contextlib
+import itertools
+import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,6 +136,19 @@ async def test_an_error_of_the_agent_is_shown_and_the_next_question_works(tmp_pa
         assert (await column(tab, "bidi"))["text"] == TEXT
 
 
+async def test_what_came_before_an_error_is_heard_to_its_end(tmp_path: Path) -> None:
+    async with page(tmp_path) as tab:
+        await tab.run("document.querySelector('input').value = 'fail late'")
+        await press(tab, "bidi")
+        await tab.until("document.querySelector('#bidi.failed')")
+        shown = await column(tab, "bidi")
+        assert (shown["error"], shown["text"]) == ("as it was asked to", "Well.")
+        await tab.until("document.querySelector('#bidi').dataset.gaps")  # set when the last sample was played
+        after = await column(tab, "bidi")
+        assert (after["error"], milliseconds(after["heard"]) > 0) == ("as it was asked to", True)
+        assert await tab.run("document.querySelector('#bidi').className") == "failed"
+
+
 async def test_a_question_can_be_stopped(tmp_path: Path) -> None:
     async with page(tmp_path) as tab:
         await press(tab, "bidi")
@@ -213,6 +229,65 @@ async def test_mp3_is_decoded_wherever_its_pieces_end(tmp_path: Path) -> None:
     assert heard[0] == heard[1] == heard[2]
     pcm = (np.array(heard[0]) * 32767).astype("<i2").tobytes()
     assert likeness(pcm, TONE) > 0.98
+
+
+# no network lets a test say where its blocks end: only fetch() is a stand-in
+CUTS = """(async (base64) => {
+    const { ask } = await import("./agent.js");
+    const { openDecoder } = await import("./decoder.js");
+    const whole = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    const read = async (blocks) => {
+        const start = (out) => { blocks.forEach((each) => out.enqueue(each)); out.close(); };
+        globalThis.fetch = async () => new Response(new ReadableStream({ start }));
+        const events = [];
+        const samples = [];
+        const decoder = await openDecoder("pcm16", 24000, (some) => samples.push(...some));
+        for await (const { arrived, received, pcm, ...event } of ask({ path: "/", token: "t" }, {})) {
+            events.push(event);
+            if (pcm) decoder.feed(pcm);
+        }
+        await decoder.end();
+        return { events, samples };
+    };
+    const ways = {};
+    for (let at = 0; at <= whole.length; at += 1) ways[`cut at ${at}`] = [whole.slice(0, at), whole.slice(at)];
+    for (let size = 1; size <= whole.length; size += 1) {
+        const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, at) => at * size);
+        ways[`blocks of ${size}`] = pieces.map((at) => whole.slice(at, at + size));
+    }
+    const uncut = await read([whole]);
+    const others = {};
+    for (const [way, blocks] of Object.entries(ways)) {
+        const result = await read(blocks).catch((error) => String(error));
+        if (JSON.stringify(result) !== JSON.stringify(uncut)) others[way] = result;
+    }
+    return { uncut, ways: Object.keys(ways).length, others };
+})("DATA")"""
+SOUND = bytes(at * 37 % 256 for at in range(36))
+
+
+def answer() -> tuple[list[dict[str, Any]], bytes]:
+    """Events and their stream: lines end in both ways, chunks inside of samples, so base64 with every padding."""
+    pieces = [SOUND[a:b] for a, b in itertools.pairwise((0, 1, 4, 9, 11, 18, 36))]
+    events: list[dict[str, Any]] = [
+        {"type": "agent_start", "format": "pcm16"},
+        {"type": "text", "text": 'Zürich, 李, 😀\u2028"so"\n'},
+        *({"type": "audio_chunk", "data": base64.b64encode(piece).decode()} for piece in pieces),
+        {"type": "done"},
+    ]
+    frames = [": comment\n\n"]
+    for event, end in zip(events, itertools.cycle(("\n", "\r\n"))):
+        frames.append(f"data: {json.dumps(event, ensure_ascii=False)}{end}{end}")
+    return events, "".join(frames).encode()
+
+
+async def test_an_answer_is_the_same_wherever_its_blocks_end(tmp_path: Path) -> None:
+    events, stream = answer()
+    async with page(tmp_path) as tab:
+        heard = await tab.run(CUTS.replace("DATA", base64.b64encode(stream).decode()))
+    assert heard["others"] == {}
+    assert heard["ways"] == 2 * len(stream) + 1
+    assert heard["uncut"] == {"events": events, "samples": (np.frombuffer(SOUND, "<i2") / 32768).tolist()}
 
 
 async def test_an_answer_in_mp3_is_played_or_clearly_refused(tmp_path: Path) -> None:

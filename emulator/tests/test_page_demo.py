@@ -57,6 +57,17 @@ def test_an_agent_that_fails_is_one_clear_error(tmp_path: Path, capsys: pytest.C
     assert not (tmp_path / "a.wav").exists()
 
 
+def test_what_was_heard_before_an_error_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "a.wav"
+    arguments = ["demo", "fail late", "--output", str(output), "--state-dir", str(tmp_path)]
+    assert main([*arguments, *QUICK]) == 2
+    said = capsys.readouterr()
+    assert "the agent answered with an error: as it was asked to" in said.err
+    assert f"{output}: 1.0 s of speech: Well." in said.out
+    with wave.open(str(output)) as file:
+        assert file.readframes(file.getnframes()) == PCM * 10
+
+
 @pytest.mark.parametrize(
     ("more", "error"),
     [
@@ -102,6 +113,7 @@ def test_another_agent_s_events_without_times_are_told_too(tmp_path: Path, capsy
         ),
         ({"type": "audio_chunk", "data": [1]}, "expected is base64"),
         ({"type": "audio_chunk", "data": "A"}, "is no base64"),
+        ({"type": "audio_chunk", "data": "QUJD-QUJD"}, "is no base64"),
         ({"type": "agent_start", "sample_rate": "24 kHz"}, "sample_rate '24 kHz', expected is a whole number of Hz"),
     ],
 )

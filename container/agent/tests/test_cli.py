@@ -51,6 +51,24 @@ def test_a_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str,
         from_environment({name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("AWS_PROFILE", "nope", "The config profile (nope) could not be found"),
+        ("AWS_REGION", "a b", "region_name 'a b'"),
+    ],
+)
+def test_aws_settings_that_cannot_work_are_told(
+    name: str, value: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SPEECH_ENDPOINT", "voice")
+    monkeypatch.setenv(name, value)
+    assert cli.main(["serve"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: no client of Amazon Bedrock can be made")
+    assert expected in told
+
+
 def test_the_command_line_says_what_is_wrong(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ ALPHABET = st.sampled_from([
     "\u200d", "\u2028", "\r\n", "\ud800", "é", "e\u0301", "ي",
 ])  # fmt: skip
 TEXTS = st.lists(ALPHABET, max_size=60).map("".join)
+LANGUAGES = st.sampled_from(["en", "de", "ja", "hi", "fr", "es", "zh"])
 
 
 class Time:
@@ -58,31 +59,33 @@ def test_gold_covers_languages_enough() -> None:
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([5, 12, 40, 280]))
-def test_the_fragmentation_does_not_matter_and_nothing_is_lost(text: str, cuts: list[int], max_chars: int) -> None:
+@given(TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([5, 12, 40, 280]), LANGUAGES)
+def test_the_fragmentation_does_not_matter_and_nothing_is_lost(
+    text: str, cuts: list[int], max_chars: int, language: str
+) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    whole = split([text], max_chars=max_chars)
-    assert split([text[a:b] for a, b in itertools.pairwise(places)], max_chars=max_chars) == whole
-    assert split(list(text), max_chars=max_chars) == whole
+    whole = split([text], language, max_chars)
+    assert split([text[a:b] for a, b in itertools.pairwise(places)], language, max_chars) == whole
+    assert split(list(text), language, max_chars) == whole
     assert squeezed("".join(whole)) == squeezed(text)
     assert all(sentence == sentence.strip() != "" for sentence in whole)
     assert all(len(sentence) <= max_chars + 1 for sentence in whole)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(TEXTS)
-def test_a_second_flush_gives_nothing_and_the_next_text_is_a_new_one(text: str) -> None:
-    splitter = SentenceSplitter()
+@given(TEXTS, LANGUAGES)
+def test_a_second_flush_gives_nothing_and_the_next_text_is_a_new_one(text: str, language: str) -> None:
+    splitter = SentenceSplitter(language)
     first = splitter.feed(text) + splitter.flush()
     assert splitter.flush() == []
     assert splitter.feed(text) + splitter.flush() == first
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(TEXTS, st.lists(st.floats(0, 3), min_size=1, max_size=80))
-def test_time_loses_nothing_either(text: str, waits: list[float]) -> None:
+@given(TEXTS, st.lists(st.floats(0, 3), min_size=1, max_size=80), LANGUAGES)
+def test_time_loses_nothing_either(text: str, waits: list[float], language: str) -> None:
     clock = Time()
-    splitter = SentenceSplitter(max_seconds=2.0, clock=clock)
+    splitter = SentenceSplitter(language, max_seconds=2.0, clock=clock)
     pieces = []
     for char, wait in zip(text, itertools.cycle(waits), strict=False):
         pieces += splitter.feed(char)
@@ -176,6 +179,24 @@ def test_a_word_that_is_still_coming_is_not_cut_by_time() -> None:
     clock.now = 5.0
     assert splitter.feed("hensible") == []
     assert splitter.feed(" is") == ["incomprehensible"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我们今天去公园玩",
+        "สวัสดีครับ",
+    ],
+)
+def test_a_text_of_a_script_without_blanks_is_cut_by_time_too(text: str) -> None:
+    clock = Time()
+    splitter = SentenceSplitter("zh", max_seconds=1.0, clock=clock)
+    assert splitter.feed(text) == []
+    clock.now = 1.0
+    (cut,) = splitter.feed("")
+    assert text.startswith(cut)
+    assert len(text) - len(cut) in (1, 2)  # a last character to which marks may still come
+    assert cut + splitter.pending == text
 
 
 def test_an_interrupted_text_does_not_come_back() -> None:

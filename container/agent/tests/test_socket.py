@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from container.agent.tests.conftest import InFront
@@ -109,6 +110,29 @@ async def test_cancel_stops_and_a_client_that_leaves_ends_everything(in_front: I
         async with asyncio.timeout(10):
             await voice.left.wait()
         assert model.streaming == 0
+
+
+@pytest.mark.parametrize("message", ['{"type": "ping"}', '{"prompt": "Stop!", "mode": "loud"}', "not json"])
+async def test_a_message_that_is_no_prompt_stops_nobody_who_is_speaking(in_front: InFront, message: str) -> None:
+    voice = Endless()
+    model = ScriptedModel(["A very long story."])
+    async with agent(voice, model, in_front) as client, opened(client) as socket:
+        await say(socket, prompt="Tell me a story.")
+        heard = 0
+        async for answer in socket:
+            if isinstance(answer, bytes):
+                heard += 1
+                if heard == 1:
+                    await socket.send(message)
+            elif json.loads(answer)["type"] == "error":
+                assert json.loads(answer)["code"] == "invalid_request"
+                break
+        async for answer in socket:
+            if isinstance(answer, bytes):  # and on it goes
+                break
+        await say(socket, type="cancel")
+        events, _ = await turn(socket)
+        assert (events[-1]["type"], events[-1]["interrupted"]) == ("done", True)
 
 
 async def test_messages_that_make_no_sense_are_refused_and_nothing_else_happens(in_front: InFront) -> None:

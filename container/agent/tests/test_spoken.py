@@ -33,6 +33,7 @@ from container.agent.spoken import SpokenText
         ("It costs $5 at 20 °C, that is 100 %.", "It costs $5 at 20 °C, that is 100 %."),
         ("a<br>b</b>", "ab"),
         ("if a < b and c > d", "if a < b and c > d"),
+        ("```pip install x``` installs it.", "pip install x installs it."),
         ("...", ""),
         ("🙂", ""),
         ("* * *", ""),
@@ -51,6 +52,15 @@ def test_code_is_not_read_even_where_it_covers_several_sentences() -> None:
     sentences = splitter.feed(answer) + splitter.flush()
     assert len(sentences) > 1
     assert [text for text in map(spoken.clean, sentences) if text] == ["Try this:", "Then go on."]
+
+
+def test_code_within_a_line_is_no_block_that_swallows_the_rest() -> None:
+    spoken = SpokenText()
+    assert spoken.clean("```ls``` lists the files.") == "ls lists the files."
+    assert spoken.clean("That is all.") == "That is all."
+    # in a block of its own, too, other fences are code
+    block = ["~~~~ text", "```ls``` lists", "~~~~", "Heard."]
+    assert [spoken.clean(line) for line in block] == ["", "", "", "Heard."]
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,18 +1,33 @@
 """Traces: the turn as a span above those of Strands."""
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 from opentelemetry import trace
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from container.agent import telemetry
 from container.agent.tests.conftest import InFront
 from container.agent.tests.scripted import ScriptedModel
-from container.agent.tests.serving import agent, idle, invoke
+from container.agent.tests.serving import agent, idle, invoke, served
 from container.agent.tests.voices import Refuses, Voice
+from emulator.agentcore.start import agent_container
+from emulator.bedrock.script import Script, Turn
+from emulator.tests.containers import container
+
+if TYPE_CHECKING:
+    from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +91,51 @@ async def test_a_turn_that_fails_is_a_span_with_an_error(in_front: InFront, expo
 
 def test_nothing_is_exported_without_a_collector() -> None:
     assert telemetry.set_up({}) is False
+
+
+class Collector:
+    """Takes spans over OTLP, as protobuf over HTTP."""
+
+    def __init__(self) -> None:
+        self.app = Starlette(routes=[Route("/v1/traces", self._take, methods=["POST"])])
+        self.spans: dict[str, Span] = {}
+        self._came = asyncio.Condition()
+
+    async def _take(self, request: Request) -> Response:
+        message = ExportTraceServiceRequest.FromString(await request.body())
+        async with self._came:
+            for resource in message.resource_spans:
+                for scope in resource.scope_spans:
+                    self.spans |= {span.name: span for span in scope.spans}
+            self._came.notify_all()
+        return Response(media_type="application/x-protobuf")
+
+    async def lacks(self, names: set[str]) -> set[str]:
+        """Wait for spans of these names; return the names of those that do not come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(30), self._came:
+                await self._came.wait_for(lambda: names <= set(self.spans))
+        return names - set(self.spans)
+
+
+async def test_the_spans_of_a_turn_arrive_at_the_collector_that_the_environment_names(in_front: InFront) -> None:
+    collector = Collector()
+    below = {"first_text", "first_sentence", "first_audio"}
+    # a process of its own, as it is started: this one has a tracer provider already
+    async with asyncio.timeout(120), served(collector.app) as url, container(Voice()) as target:
+        in_front(target.url).play_bedrock(Script((Turn("Hello there. How are you?", first_token=0),)))
+        environment = {
+            "SPEECH_ENDPOINT": "voice",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": url,
+            "OTEL_BSP_SCHEDULE_DELAY": "50",  # ms
+        }
+        async with agent_container("agent", environment) as base:
+            async with httpx.AsyncClient(base_url=base, timeout=60) as client:
+                done = (await invoke(client))[-1]
+            assert done["type"] == "done", done
+            assert await collector.lacks({"speak", *below}) == set()
+    speak = collector.spans["speak"]
+    for name in below:
+        span = collector.spans[name]
+        assert (span.trace_id, span.parent_span_id) == (speak.trace_id, speak.span_id)
+        assert (span.end_time_unix_nano - span.start_time_unix_nano) / 1e6 >= done[f"{name}_ms"] - 1

@@ -139,13 +139,17 @@ class Tires(Voice):
 
 
 class Chatters(Voice):
-    """Sends messages that nobody knows, for ever."""
+    """Sends messages of one kind, for ever."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
 
     async def answer(self, connection: ServerConnection, request_id: str, session: int) -> None:
         """Chatter."""
         del session
         while True:
-            await self.control(connection, "heartbeat", request_id)
+            await self.control(connection, self.kind, request_id)
             await asyncio.sleep(0.05)
 
 

@@ -34,6 +34,11 @@ async function run(mode, prompt, format, call, signal) {
   column.classList.remove("failed", "complete");
   log.replaceChildren();
   for (const name of ["first", "heard", "written", "received", "text", "error"]) show(mode, name, "");
+  delete column.dataset.gaps;
+  const fail = (error) => {
+    column.classList.add("failed");
+    show(mode, "error", String(error.message ?? error));
+  };
   let gaps = 0;
   let begun = performance.now();
   try {
@@ -57,36 +62,43 @@ async function run(mode, prompt, format, call, signal) {
     const [agent] = configuration.agents;
     let text = "";
     let chunks = 0;
-    for await (const event of call({ ...agent, token: configuration.token }, { prompt, mode, format }, signal)) {
-      if (event.type === "agent_start") begun = event.arrived;
-      // an agent that says nothing of its format speaks PCM
-      if (event.format || event.type === "audio_chunk") {
-        decoder ??= await openDecoder(event.format ?? "pcm16", 24000, play);
+    let failed = false;
+    try {
+      for await (const event of call({ ...agent, token: configuration.token }, { prompt, mode, format }, signal)) {
+        if (event.type === "agent_start") begun = event.arrived;
+        // an agent that says nothing of its format speaks PCM
+        if (event.format || event.type === "audio_chunk") {
+          decoder ??= await openDecoder(event.format ?? "pcm16", 24000, play);
+        }
+        signal.throwIfAborted();
+        const at = event.arrived - begun;
+        show(mode, "received", `${Math.round(event.received / 1000)} kB`);
+        const delta = event.type === "text" || event.type === "text_delta";
+        if (delta) {
+          text += event.text ?? "";
+          show(mode, "text", text);
+        } else if (event.type === "audio_chunk") {
+          chunks += 1;
+          times.first ??= at;
+          show(mode, "first", milliseconds(times.first));
+          decoder.feed(event.pcm);
+        } else if (event.type === "text_done") {
+          times.written = at;
+          show(mode, "written", milliseconds(at));
+        } else if (event.type === "error" || "error" in event) {
+          throw new Error(event.message ?? event.error ?? "the agent failed");
+        }
+        if (!delta && (event.type !== "audio_chunk" || chunks === 1)) {
+          const item = document.createElement("li");
+          const clock = event.t_ms === undefined ? "" : ` (container: ${milliseconds(event.t_ms)})`;
+          item.textContent = `${milliseconds(at)} ${event.type}${clock}${event.type === "sentence" ? ` ${event.text}` : ""}`;
+          log.append(item);
+        }
       }
-      signal.throwIfAborted();
-      const at = event.arrived - begun;
-      show(mode, "received", `${Math.round(event.received / 1000)} kB`);
-      const delta = event.type === "text" || event.type === "text_delta";
-      if (delta) {
-        text += event.text ?? "";
-        show(mode, "text", text);
-      } else if (event.type === "audio_chunk") {
-        chunks += 1;
-        times.first ??= at;
-        show(mode, "first", milliseconds(times.first));
-        decoder.feed(event.pcm);
-      } else if (event.type === "text_done") {
-        times.written = at;
-        show(mode, "written", milliseconds(at));
-      } else if (event.type === "error" || "error" in event) {
-        throw new Error(event.message ?? event.error ?? "the agent failed");
-      }
-      if (!delta && (event.type !== "audio_chunk" || chunks === 1)) {
-        const item = document.createElement("li");
-        const clock = event.t_ms === undefined ? "" : ` (container: ${milliseconds(event.t_ms)})`;
-        item.textContent = `${milliseconds(at)} ${event.type}${clock}${event.type === "sentence" ? ` ${event.text}` : ""}`;
-        log.append(item);
-      }
+    } catch (error) {
+      if (signal.aborted || !chunks) throw error;
+      failed = true;
+      fail(error); // what came before it is heard to its end
     }
     await decoder?.end();
     signal.throwIfAborted();
@@ -94,14 +106,12 @@ async function run(mode, prompt, format, call, signal) {
     if (chunks) await played;
     signal.throwIfAborted();
     column.dataset.gaps = String(gaps);
-    column.classList.add("complete");
+    if (!failed) column.classList.add("complete");
   } catch (error) {
     decoder?.close();
     // what a newer question uses is no longer this one's: the player, and perhaps the column
     if (running.signal === signal) player.clear();
-    if (latest[mode] !== signal) return;
-    column.classList.add("failed");
-    show(mode, "error", signal.aborted ? "stopped" : String(error.message ?? error));
+    if (latest[mode] === signal) fail(signal.aborted ? "stopped" : error);
   }
 }
 
