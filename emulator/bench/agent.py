@@ -7,6 +7,7 @@ the first token. First audio counts from ``agent_start``, on the client's clock 
 import argparse
 import contextlib
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,10 @@ from typing import Any
 
 import boto3
 import botocore.config
+from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.agentcore.body import blocks
+from emulator.bench.carried import CarriedError, over_events, over_websocket
 from emulator.bench.figures import at_least_one
 from emulator.bench.figures import conditions as measured_on
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
@@ -29,6 +32,8 @@ _CONDITIONS = ("40:0", "40:0.5", "80:0.5", "20:0.5")
 _PROMPT = "Why should an agent speak before its answer is complete?"
 _MODES = ("bidi", "batch")
 _SPEECH = "emulator.bench.speech:app"
+_DEPLOYED = "deployed"
+_ARN = re.compile(r"arn:aws[\w-]*:bedrock-agentcore:([a-z0-9-]+):\d{12}:runtime/[\w-]+")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,16 +41,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Only with the speech container of the benchmark: a real one may be slower than the model, whatever the order.
     """
-    options = _parser().parse_args(arguments)
-    conditions = options.condition or [Condition.parse(given) for given in _CONDITIONS]
-    found = measured_on(agent=options.agent, target=options.target, prompt=_PROMPT)
+    options = _options(arguments)
+    scripted = options.condition or [Condition.parse(given) for given in _CONDITIONS]
+    conditions: Sequence[Condition | str] = [_DEPLOYED] if options.runtime else scripted
+    target = None if options.runtime else options.target
+    found = measured_on(agent=options.runtime or options.agent, target=target, prompt=_PROMPT)
     try:
-        with _stack(options, conditions) as stack:
-            runs = _measure(stack, conditions, options.runs)
-    except (StackError, ValueError) as error:
+        if options.runtime:
+            runs = _rounds(options.runtime, conditions, options.runs)
+        else:
+            with _stack(options, scripted) as stack, environment_of(stack.environment):
+                runs = _rounds(stack.arn, conditions, options.runs)
+                found["carried"] = _carried(stack, scripted[0])
+    except (StackError, ValueError, BotoCoreError, ClientError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     print(report(runs, found))
+    if "carried" in found:
+        print(f"\n{found['carried']['told']}")
     rows = [row_of(condition, mode, runs) for condition in conditions for mode in _MODES]
     if options.json is not None:
         written = {"conditions": found, "rows": rows, "runs": [run.as_json() for run in runs]}
@@ -59,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"not early: {run.condition}, first audio at {run.container_ms:g} ms, text complete at {run.text_ms:g} ms"
         )
-    return 1 if late and options.target == _SPEECH else 0  # another container may be slower than any text
+    return 1 if late and target == _SPEECH else 0  # another container may be slower than any text
 
 
-def _parser() -> argparse.ArgumentParser:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench agent", description=__doc__)
     parser.add_argument("--agent", default="agent", help="as emulator up takes it (default: %(default)s)")
     parser.add_argument(
@@ -80,9 +93,27 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TPS:TTFT",
         help=f"tokens per second and seconds to the first one (default: {', '.join(_CONDITIONS)})",
     )
+    parser.add_argument(
+        "--runtime",
+        metavar="ARN",
+        help="instead: a runtime that is deployed on AWS, with its own model and voice and the AWS credentials found "
+        "here; what it says is billed, so --yes is needed",
+    )
+    parser.add_argument("--yes", action="store_true", help="agree to what the turns of --runtime cost")
     parser.add_argument("--json", type=output_file, metavar="FILE", help="write every run and the table")
     parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the medians")
-    return parser
+    options = parser.parse_args(arguments)
+    if options.runtime is None:
+        return options
+    if _ARN.fullmatch(options.runtime) is None:
+        parser.error(f"--runtime {options.runtime!r}: expected arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID")
+    if options.condition:
+        parser.error("--condition is for a model that is scripted here; leave it out with --runtime")
+    if not options.yes:
+        parser.error(
+            f"--runtime: {2 * (options.runs + 1)} turns of its model, and their speech, are billed; agree with --yes"
+        )
+    return options
 
 
 @contextlib.contextmanager
@@ -102,21 +133,16 @@ def _stack(options: argparse.Namespace, conditions: list[Condition]) -> Iterator
             yield stack
 
 
-def _measure(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
-    with environment_of(stack.environment):
-        return _rounds(stack, conditions, count)
-
-
-def _rounds(stack: Stack, conditions: list[Condition], count: int) -> list[Run]:
-    config = botocore.config.Config(retries={"total_max_attempts": 1}, read_timeout=120)
-    client = boto3.client("bedrock-agentcore", config=config)
+def _rounds(arn: str, conditions: Sequence[Condition | str], count: int) -> list[Run]:
+    client = _client(arn)
     runs = []
     try:
         for number in range(count + 1):  # the first round warms up
             for condition in conditions if number else conditions[:1]:
                 for mode in _MODES if number % 2 else reversed(_MODES):
                     _progress(f"\rround {number}/{count}: {condition}, {mode:<6}")
-                    run = _ask(client, stack.arn, condition, mode)
+                    with _asked(client, arn, condition, mode) as answer:
+                        run = timed(condition, mode, blocks(answer))
                     if number:
                         runs.append(run)
     finally:
@@ -130,16 +156,41 @@ def _progress(text: str) -> None:
         print(text, end="", file=sys.stderr, flush=True)
 
 
-def _ask(client: Any, arn: str, condition: Condition, mode: str) -> Run:
-    payload = {"prompt": f"{_PROMPT} [{condition.mark}]", "mode": mode}
+def _client(arn: str) -> Any:
+    config = botocore.config.Config(retries={"total_max_attempts": 1}, read_timeout=120)
+    return boto3.client("bedrock-agentcore", region_name=arn.split(":")[3], config=config)
+
+
+def _request(condition: Condition | str, mode: str) -> dict[str, str]:
+    return {"prompt": _PROMPT if isinstance(condition, str) else f"{_PROMPT} [{condition.mark}]", "mode": mode}
+
+
+def _asked(client: Any, arn: str, condition: Condition | str, mode: str) -> "contextlib.closing[Any]":
     response = client.invoke_agent_runtime(
         agentRuntimeArn=arn,
-        payload=json.dumps(payload).encode(),
+        payload=json.dumps(_request(condition, mode)).encode(),
         contentType="application/json",
         accept="text/event-stream",
     )
-    with contextlib.closing(response["response"]):
-        return timed(condition, mode, blocks(response["response"]))
+    return contextlib.closing(response["response"])
+
+
+def _carried(stack: Stack, condition: Condition) -> dict[str, Any]:
+    """Ask once over each transport; return what the answer weighed, and in words."""
+    client = _client(stack.arn)
+    try:
+        with _asked(client, stack.arn, condition, "batch") as answer:
+            events = over_events(blocks(answer))
+        frames = over_websocket(stack.http_url, stack.arn, stack.environment, _request(condition, "batch"))
+    except CarriedError as error:
+        return {"told": f"server-sent events against /ws: not measured ({error})"}
+    finally:
+        client.close()
+    told = (
+        f"the same answer, {events.audio / 1000:.1f} kB of audio: {events.payload / 1000:.1f} kB as server-sent "
+        f"events, {frames.payload / 1000:.1f} kB over /ws: {1 - frames.payload / events.payload:.0%} less to carry"
+    )
+    return {"sse_bytes": events.payload, "ws_bytes": frames.payload, "audio_bytes": events.audio, "told": told}
 
 
 if __name__ == "__main__":

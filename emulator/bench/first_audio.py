@@ -57,7 +57,8 @@ class Condition:
 class Run:
     """One answer. Times in milliseconds from ``agent_start``."""
 
-    condition: Condition
+    condition: Condition | str
+    """Of a model that is not scripted: where it runs."""
     mode: str
     client_ms: float
     """First audio on the client's clock."""
@@ -79,7 +80,7 @@ class Run:
 
 
 def timed(
-    condition: Condition, mode: str, blocks: Iterable[bytes], clock: Callable[[], float] = time.perf_counter
+    condition: Condition | str, mode: str, blocks: Iterable[bytes], clock: Callable[[], float] = time.perf_counter
 ) -> Run:
     """Read an agent's answer and note its times; ``blocks`` must come as they arrive.
 
@@ -115,7 +116,7 @@ def timed(
     )
 
 
-def row_of(condition: Condition, mode: str, runs: Iterable[Run]) -> dict[str, Any]:
+def row_of(condition: Condition | str, mode: str, runs: Iterable[Run]) -> dict[str, Any]:
     """Return the figures of one mode under one condition."""
     mine = [run for run in runs if (run.condition, run.mode) == (condition, mode)]
     return {
@@ -131,9 +132,14 @@ def row_of(condition: Condition, mode: str, runs: Iterable[Run]) -> dict[str, An
 def report(runs: list[Run], found: dict[str, Any]) -> str:
     """Return the table under its conditions."""
     turn = Turn()
+    where = f"{headline(found)}; agent: {found['agent']}, speech: {found['target']}"
+    text = f"the same prompt and text in both modes ({len(turn.text)} characters, {len(turn.pieces)} tokens)"
+    if found["target"] is None:
+        where = f"agent runtime {found['agent']}, asked from here"
+        text = "the same prompt in both modes; each answer is as long as the model makes it"
     lines = [
-        f"{headline(found)}; agent: {found['agent']}, speech: {found['target']}",
-        f"the same prompt and text in both modes ({len(turn.text)} characters, {len(turn.pieces)} tokens)",
+        where,
+        text,
         "first audio counts from agent_start; raw reader; one warm-up round, order of the modes alternating",
         "",
         "| model | mode | n | mean ms | p50 ms | p95 ms | container p50 ms | text complete ms | batch/bidi (p50) |",

@@ -9,9 +9,15 @@ import pytest
 
 from emulator.agentcore.sse import EventReader, SseError
 from emulator.bench import agent
+from emulator.bench.carried import CarriedError, over_events, over_websocket
 from emulator.bench.figures import conditions
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
+from emulator.bench.stack import running
+from emulator.environment import environment_of
+
+QUICK = "emulator.bench.speech:app"
+ARN = "arn:aws:bedrock-agentcore:us-west-2:000000000000:runtime/x-1"
 
 CONDITION = Condition(40, 0.5)
 EVENTS = [
@@ -113,6 +119,57 @@ def test_both_modes_are_measured_through_the_emulator(tmp_path: Path, capsys: py
     assert rows["batch"]["container"]["p50"] >= rows["batch"]["text_ms"]
     assert rows["bidi"]["client"]["p50"] < rows["batch"]["client"]["p50"]
     assert (tmp_path / "out.svg").read_text().startswith("<svg")
+    carried = written["conditions"]["carried"]
+    assert carried["told"] in printed
+    assert carried["audio_bytes"] < carried["ws_bytes"] < 1.1 * carried["audio_bytes"]
+    assert carried["sse_bytes"] > 4 / 3 * carried["audio_bytes"]
+
+
+def test_a_runtime_that_is_there_already_is_measured_with_its_own_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    script = tmp_path / "script.toml"
+    script.write_text("[[turn]]\ntext = 'One. Two.'\ntokens_per_second = 20\n")
+    up = ["--target", QUICK, "--agent", "emulator.tests.scripted_agent:app", "--bedrock-script", str(script)]
+    with running(up, tmp_path) as stack, environment_of(stack.environment):
+        assert agent.main(["--runtime", stack.arn, "--yes", "--runs", "2", "--json", str(out)]) == 0
+        assert agent.main(["--runtime", stack.arn.replace("runtime/", "runtime/not"), "--yes"]) == 2
+    told = capsys.readouterr()
+    assert f"agent runtime {stack.arn}, asked from here" in told.out
+    assert "| deployed | bidi | 2 |" in told.out
+    assert "ResourceNotFoundException" in told.err
+    written = json.loads(out.read_text())
+    assert [row["condition"] for row in written["rows"]] == ["deployed"] * 2
+    assert "carried" not in written["conditions"]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--runtime", "local"], "'local': expected arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID"),
+        (["--runtime", ARN, "--runs", "3"], "8 turns of its model, and their speech, are billed; agree with --yes"),
+        (["--runtime", ARN, "--yes", "--condition", "40:0"], "leave it out with --runtime"),
+    ],
+)
+def test_what_costs_money_is_agreed_to_first(
+    more: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        agent.main(more)
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("body", [b"", b'data: {"type":"error","message":"no"}\n\n'])
+def test_an_answer_that_was_not_carried_to_its_end_weighs_nothing(body: bytes) -> None:
+    with pytest.raises(CarriedError, match="expected was 'done'"):
+        over_events([body])
+
+
+def test_an_agent_without_a_websocket_is_not_measured_over_it(tmp_path: Path) -> None:
+    up = ["--target", QUICK, "--agent", "emulator.bench.speech:app"]
+    with running(up, tmp_path) as stack, pytest.raises(CarriedError, match="no answer over the WebSocket"):
+        over_websocket(stack.http_url, stack.arn, stack.environment, {"prompt": "Hello."})
 
 
 def test_a_stack_that_does_not_come_up_says_why(capsys: pytest.CaptureFixture[str]) -> None:
