@@ -33,8 +33,6 @@ _TARGETS = {
     _WHOLE: f"command:{shlex.quote(sys.executable)} -W ignore -m container.kokoro.bench.naive --port {{port}}",
     "the Kokoro container": "kokoro",
 }
-_SETTINGS = {_WHOLE: {"KOKORO_SPIN": "on"}}
-"""Threads that wait busily: the runtime's own default, as whoever writes such a server has it."""
 _MODES = {"batch": (" ".join(SENTENCES),), "first sentence": SENTENCES}
 _REFERENCE_MS = {"batch": 329.3, "first sentence": 156.7}
 """Published for AWS's sample, which speaks the whole text first, on ml.g5.xlarge; another text of that length."""
@@ -103,8 +101,7 @@ async def _measure(targets: dict[str, str], count: int) -> list[Run]:
         for name, target in targets.items():
             print(f"starting {name} and an emulator before it …", file=sys.stderr)
             state = Path(started.enter_context(tempfile.TemporaryDirectory()))
-            with environment_of(_SETTINGS.get(name, {})):
-                stack = started.enter_context(running(["--target", target, "--endpoint", "bench"], state))
+            stack = started.enter_context(running(["--target", target, "--endpoint", "bench"], state))
             urls[name] = stack.environment
         for number in range(count + 1):  # the first round warms up
             for name, environment in urls.items():

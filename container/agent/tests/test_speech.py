@@ -299,6 +299,17 @@ async def test_an_endpoint_that_is_not_there_is_a_clear_error(in_front: InFront)
         await session.close()
 
 
+async def test_a_client_that_cannot_be_made_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise RuntimeError("no authority can be read")
+
+    monkeypatch.setattr("container.agent.connection.AWSCRTHTTPClient", refuse)
+    session = SpeechSession.to("voice", "us-west-2")
+    with pytest.raises(SpeechError, match="endpoint 'voice' did not open a session: no authority can be read"):
+        await spoken(session, "Hello.")
+    await session.close()
+
+
 async def test_cancelling_stops_within_a_chunk_and_leaves_the_container(in_front: InFront) -> None:
     voice = Endless()
     async with speaking(voice, in_front) as session:

@@ -17,6 +17,7 @@ from container.kokoro.bench import (
     joints,
     latency,
     leaks,
+    load,
     maximum,
     panel,
     ping,
@@ -51,6 +52,8 @@ MEASURED: Mapping[str, Measurement] = {
 DERIVED: Mapping[str, Derivation] = {"drift": drift, "cost": cost, "plan": capacity, "panel": panel}
 DRAWN = ("tts", "latency", "throughput", "scalability", "maximum", "scaleout", "leaks")
 """Measurements that have a chart."""
+LADDERS = {"throughput": throughput.SESSIONS, "scalability": scalability.SESSIONS}
+"""Numbers of sessions of those that measure several, unless given."""
 _NO_CONDITION = ("command", "json", "plot", "dry_run", "engine")
 
 
@@ -135,6 +138,8 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 def _measure(options: argparse.Namespace) -> int:
     measurement = MEASURED[options.command]
+    if options.command in LADDERS and options.sessions is None:  # here, so that the conditions have them
+        options.sessions = load.choose_sessions(options.engine, LADDERS[options.command])
     chosen = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in vars(options).items()

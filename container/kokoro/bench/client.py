@@ -5,7 +5,7 @@ import json
 import socket
 import struct
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -44,9 +44,19 @@ async def session(address: str) -> AsyncGenerator[ClientConnection]:
         yield connection
 
 
-async def speak(connection: ClientConnection, text: str, voice: str = "af_heart", *, keep: bool = False) -> Heard:
-    """Send one text and hear it to its end. Raises RuntimeError when it is refused."""
-    begun = time.monotonic()
+async def speak(
+    connection: ClientConnection,
+    text: str,
+    voice: str = "af_heart",
+    *,
+    keep: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Heard:
+    """Send one text and hear it to its end; `clock` is read once in the beginning, and once for each frame.
+
+    Raises RuntimeError when it is refused.
+    """
+    begun = clock()
     await connection.send(json.dumps({"text": text, "voice": voice, "request_id": "bench"}))
     first = played_until = 0.0
     dry = audio = 0.0
@@ -54,7 +64,7 @@ async def speak(connection: ClientConnection, text: str, voice: str = "af_heart"
     async with asyncio.timeout(TIMEOUT_S):
         while True:
             frame = await connection.recv()
-            now = time.monotonic()
+            now = clock()
             if isinstance(frame, bytes):
                 if not first:
                     first = played_until = now

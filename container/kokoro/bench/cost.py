@@ -19,13 +19,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def derive(options: argparse.Namespace) -> Result:
     """Return a row for each rung."""
     saved = Saved.read(options.load)
+    rungs = saved.rungs
     price = options.price if options.price is not None else price_of(options.instance)
-    title = f"Cost at ${price:.3f} an hour, measured on {saved.conditions['processor']} ({saved.fingerprint})"
+    machine = saved.conditions.get("processor", "an unnamed processor")
+    title = f"Cost at ${price:.3f} an hour, measured on {machine} ({saved.fingerprint})"
     table = Table(
         title,
         ("sessions", "audio-hours per hour", "$ per audio-hour", "$ per million characters", "first audio p95 ms"),
     )
-    for rung in saved.rungs:
+    for rung in rungs:
         characters = rung.characters / rung.elapsed_s * 3600
         table.rows.append((
             rung.sessions, rung.audio_rate, price / rung.audio_rate, price / characters * 1e6, rung.first_p95 * 1000,

@@ -1,6 +1,7 @@
 """Whether a result still holds: another run of the same command, its conditions and its figures side by side."""
 
 import argparse
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +23,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def derive(options: argparse.Namespace) -> Result:
     """Return a row for each figure; failed when conditions differ, or a figure by more than the tolerance."""
     before, after = Saved.read(options.before), Saved.read(options.after)
-    if before.command != after.command or before.columns != after.columns:
+    if before.command != after.command:
         raise ValueError(f"{after.path} is a result of '{after.command}', {before.path} one of '{before.command}'")
+    if before.columns != after.columns:
+        raise ValueError(f"{after.path} and {before.path} have other columns; measure both with one version")
     table = Table(f"Drift of '{before.command}'", ("row", "figure", "before", "after", "change"))
     different = list(_conditions(before, after))
     table.notes += [f"Condition {line}." for line in different]
@@ -31,16 +34,19 @@ def derive(options: argparse.Namespace) -> Result:
         table.notes.append("The code of the container is another one.")
     worst = 0.0
     for row, figure, one, two in _figures(before, after):
-        change = (two - one) / one if one else 0.0
+        # of nothing there is no share: whatever it became, it changed
+        change = (two - one) / one if one else math.inf if two else 0.0
         worst = max(worst, abs(change))
         mark = " !" if abs(change) > options.tolerance else ""
-        table.rows.append((row, figure, one, two, f"{change:+.1%}{mark}"))
+        table.rows.append((row, figure, one, two, f"{f'{change:+.1%}' if one or not two else 'was 0'}{mark}"))
     failed = None
     if different and not options.any_conditions:
         failed = f"{len(different)} conditions differ, so the figures do not compare (--any-conditions)"
+    elif math.isinf(worst):
+        failed = "a figure that was 0 is something else"
     elif worst > options.tolerance:
         failed = f"a figure differs by {worst:.0%}, more than {options.tolerance:.0%}"
-    return Result(table, {"conditions": different, "worst": worst}, failed=failed)
+    return Result(table, {"conditions": different, "worst": worst if math.isfinite(worst) else None}, failed=failed)
 
 
 def _conditions(before: Saved, after: Saved) -> Iterator[str]:

@@ -9,9 +9,25 @@ from typing import Any, Self
 
 from container.kokoro.bench import client
 from container.kokoro.bench.client import Heard
-from container.kokoro.bench.report import median, percentile
+from container.kokoro.bench.report import has_gpu, median, percentile
 
 LITTLE_TOLERANCE = 0.1
+GPU_SESSIONS = (1, 8, 32, 64)
+"""Where a GPU computes: it takes many sessions until one is busy."""
+
+
+def sessions_help(otherwise: Sequence[int]) -> str:
+    """Say what :func:`choose_sessions` chooses."""
+    return f"{_spaced(otherwise)}; on a GPU with --engine torch {_spaced(GPU_SESSIONS)}"
+
+
+def choose_sessions(engine: str, otherwise: Sequence[int]) -> list[int]:
+    """Return how many sessions to measure where nothing is said about it."""
+    return list(GPU_SESSIONS if engine == "torch" and has_gpu() else otherwise)
+
+
+def _spaced(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
 
 
 @dataclass(frozen=True)
@@ -74,13 +90,18 @@ class Rung:
     def read(cls, data: dict[str, Any]) -> Self:
         """Read what `data` returned. Raises ValueError."""
         try:
-            return cls(
-                int(data["sessions"]), float(data["elapsed_s"]), tuple(data["first_s"]), tuple(data["total_s"]),
-                float(data["audio_s"]), int(data["characters"]), int(data.get("refused", 0)),
-                data.get("processor_s"),
+            found = cls(
+                int(data["sessions"]), float(data["elapsed_s"]), tuple(map(float, data["first_s"])),
+                tuple(map(float, data["total_s"])), float(data["audio_s"]), int(data["characters"]),
+                int(data.get("refused", 0)), data.get("processor_s"),
             )  # fmt: skip
         except (KeyError, TypeError) as error:
             raise ValueError(f"no rung of a load: {error!r}") from error
+        if not found.first_s or not found.total_s:
+            raise ValueError("a rung without answers")
+        if min(found.sessions, found.elapsed_s, found.audio_s, found.characters) <= 0:  # each of them divides
+            raise ValueError("a rung without sessions, seconds, audio or characters")
+        return found
 
 
 async def closed(address: str, sessions: int, seconds: float, texts: Sequence[str]) -> Rung:

@@ -29,12 +29,12 @@ def plan(options: argparse.Namespace) -> str:
     """Say what would be done."""
     return (
         f"one server, {BUSY_SESSIONS} sessions that always ask for more; /ping and a WebSocket ping every "
-        f"{PAUSE_S * 1000:.0f} ms for {options.seconds:g} s, idle and busy"
+        f"{PAUSE_S * 1000:.0f} ms for {options.seconds:g} s, idle and busy; fails at {LIMIT_MS} ms (p99, busy)"
     )
 
 
 async def measure(options: argparse.Namespace, progress: Progress) -> Result:
-    """Return the table and the raw seconds."""
+    """Return the table and the raw seconds. It has failed when an answer under load takes too long."""
     table = Table(
         f"Answers while {BUSY_SESSIONS} sessions keep all cores busy, {options.seconds:g} s",
         ("what", "state", "answers", "p50 ms", "p95 ms", "p99 ms", "max ms"),
@@ -71,8 +71,9 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
                 raw[f"{what}, {state}"] = times
     table.notes.append("The client shares the cores with the server, so its own delays are in these figures.")
     worst = max(percentile(raw[f"{what}, busy"], 0.99) * 1000 for what in ("GET /ping", "WebSocket Pong"))
-    table.notes.append(f"p99 while busy at most {worst:.0f} ms; the aim is below {LIMIT_MS} ms.")
-    return Result(table, raw)
+    table.notes.append(f"p99 while busy at most {worst:.0f} ms; it has to be below {LIMIT_MS} ms.")
+    failed = None if worst < LIMIT_MS else f"p99 while busy is {worst:.0f} ms, it has to be below {LIMIT_MS} ms"
+    return Result(table, raw, failed=failed)
 
 
 async def _keep_busy(address: str) -> None:

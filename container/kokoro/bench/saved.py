@@ -26,33 +26,44 @@ class Saved:
 
     @property
     def fingerprint(self) -> str:
-        """Of all that the figures depend on."""
-        return str(self.conditions["fingerprint"])
+        """Of all that the figures depend on. What is derived from other results has no conditions of its own."""
+        return str(self.conditions.get("fingerprint", "no fingerprint"))
 
     @property
     def rungs(self) -> list[Rung]:
         """Rungs of a load on this container. Raises ValueError when it has none."""
-        found = [rung for rung in self.raw.get("rungs", ()) if rung.get("server", OURS_NAME) == OURS_NAME]
-        if not found:
+        try:
+            found = [rung for rung in self.raw.get("rungs", ()) if rung.get("server", OURS_NAME) == OURS_NAME]
+            rungs = [Rung.read(rung) for rung in found]
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.path} has a load that cannot be read: {error}") from error
+        if not rungs:
             raise ValueError(f"{self.path} is a result of '{self.command}', which has no load; expected one of {LOADS}")
-        return [Rung.read(rung) for rung in found]
+        return rungs
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a result. Raises ValueError that says what the file is not."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
-                raise ValueError(f"{path} has format {data['format']}, expected {FORMAT}")
+            if not isinstance(data, dict):
+                raise ValueError(f"it is a {type(data).__name__}, expected an object")  # noqa: TRY004  # no fault of ours
+            if (written := data.get("format")) != FORMAT:
+                raise ValueError(f"it has {'no format' if written is None else f'format {written}'}, expected {FORMAT}")
+            if missing := [name for name in _NEEDED if name not in data]:
+                raise ValueError(f"it has no {', '.join(missing)}")
             chart = Chart.read(data["chart"]) if data["chart"] else None
-            columns = list(data["columns"])
-            return cls(path, data["command"], data["conditions"], columns, data["rows"], data["raw"], chart)
+            columns, rows = list(data["columns"]), [list(row) for row in data["rows"]]
+            if any(len(row) != len(columns) for row in rows):
+                raise ValueError("its rows are not as long as its columns")
+            return cls(path, data["command"], dict(data["conditions"]), columns, rows, dict(data["raw"]), chart)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is no result of this benchmark: {error!r}; write one with --json") from error
+        except (ValueError, TypeError) as error:  # no UTF-8 and no JSON, too
+            raise ValueError(f"{path} is no result of this benchmark: {error}; write one with --json") from error
 
 
+_NEEDED = ("command", "conditions", "columns", "rows", "raw", "chart")
 OURS_NAME = "this container"
 LOADS = "throughput, scalability, maximum, validate"
 

@@ -18,7 +18,7 @@ SESSIONS = (1, 2, 4, 8, 16)
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("--seconds", type=float, default=60, help="for each rung (%(default)s)")
-    parser.add_argument("--sessions", type=int, nargs="+", default=list(SESSIONS), metavar="N", help="%(default)s")
+    parser.add_argument("--sessions", type=int, nargs="+", metavar="N", help=load.sessions_help(SESSIONS))
     parser.add_argument("--texts", choices=sorted(MIXES), default="mixed", help="%(default)s")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 

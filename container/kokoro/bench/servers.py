@@ -34,6 +34,8 @@ NAIVE = Kind(
     {"KOKORO_SPIN": "on", "KOKORO_SIGNED": "off"},
 )
 """With the export as it is and ONNX Runtime's own defaults, as whoever writes such a server has them."""
+WHOLE_TEXT = Kind("whole text before the first frame", NAIVE.command)
+"""The same shape with this container's engine settings: beside it, only the shape makes a difference."""
 OURS = Kind("this container")
 OURS_BY_SENTENCE = Kind("this container, sentences only", environment={"KOKORO_FIRST_CLAUSE": "off"})
 

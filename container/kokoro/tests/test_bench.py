@@ -2,16 +2,12 @@
 
 import argparse
 import asyncio
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,54 +19,15 @@ from container.kokoro.bench.report import Table, conditions, percentile
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import NAIVE, OURS, Kind, Running
 from container.kokoro.settings import Settings
+from container.kokoro.tests.benches import result, start_fakes
 from container.kokoro.tests.conftest import serve
 from container.kokoro.tests.fakes import FakeEngine, FakeReader
 from container.kokoro.tests.servers import serving
 
 
 @pytest.fixture(autouse=True)
-def fake_servers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let servers with a fake model run in this process in place of those that would be started."""
-    started: list[str] = []
-
-    @asynccontextmanager
-    async def running(kind: Kind, engine: str) -> AsyncGenerator[Running]:
-        del engine
-        started.append(kind.name)
-        if kind is NAIVE:
-            app = naive.create_app(FakeEngine(), FakeReader())
-            with serving(app, "hypercorn") as port:
-                yield Running(kind.name, f"127.0.0.1:{port}", 0.1, 0.2)
-            return
-        settings = Settings(
-            first_clause=kind.environment.get("KOKORO_FIRST_CLAUSE", "on"),
-            max_sessions=int(kind.environment.get("KOKORO_MAX_SESSIONS", 64)),
-            max_waiting=int(kind.environment.get("KOKORO_MAX_WAITING", 64)),
-        )
-        with serve(settings) as served:
-            yield Running(kind.name, f"127.0.0.1:{served.port}", 0.1, 0.2)
-
-    monkeypatch.setattr(servers, "running", running)
-    return started
-
-
-def result(tmp_path: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
-    file = tmp_path / f"{arguments[0]}.json"
-    assert bench.main([*arguments, "--json", str(file)]) == code
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    assert arguments[0] in bench.DRAWN or found["chart"] is None
-    return found
-
-
-def test_time_to_first_audio(tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_servers: list[str]) -> None:
-    picture = tmp_path / "tts.svg"
-    found = result(tmp_path, "tts", "--runs", "2", "--plot", str(picture))
-    assert fake_servers == ["one request at a time, whole text", "this container, sentences only", "this container"]
-    printed = capsys.readouterr().out
-    for words in ("whole text", "first sentence", "first clause", "329", "157", "not measured", "fingerprint"):
-        assert words in printed
-    assert [len(answers) for answers in found["raw"]["answers"].values()] == [2, 2, 2]
-    assert picture.read_text(encoding="utf-8").startswith("<svg")
+def fake_servers(monkeypatch: pytest.MonkeyPatch) -> list[Kind]:
+    return start_fakes(monkeypatch)
 
 
 def test_throughput_beside_a_peer(
@@ -88,13 +45,6 @@ def test_throughput_beside_a_peer(
         assert ours[4] == pytest.approx(ours[2] / theirs[2])
         assert ours[5] == pytest.approx(ours[3] / theirs[3])
     assert "times the better peer" in capsys.readouterr().out
-
-
-def test_pings(tmp_path: Path) -> None:
-    rows = result(tmp_path, "ping", "--seconds", "0.2")["rows"]
-    assert [row[:2] for row in rows[:-1]] == [
-        ["GET /ping", "idle"], ["WebSocket Pong", "idle"], ["GET /ping", "busy"], ["WebSocket Pong", "busy"],
-    ]  # fmt: skip
 
 
 LEAKS = ("leaks", "--sentences", "10", "--disconnects", "6", "--malformed", "7", "--aborted", "6")
@@ -216,7 +166,7 @@ def test_a_pace_that_is_not_speech_is_a_failure(tmp_path: Path, monkeypatch: pyt
     assert "2 answers are not spoken at" in result(tmp_path, *QUALITY, code=1)["failed"]
 
 
-def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str], fake_servers: list[str]) -> None:
+def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str], fake_servers: list[Kind]) -> None:
     for command in bench.MEASURED:
         more = ["--rate", "1"] if command == "validate" else []
         assert bench.main([command, "--dry-run", *more]) == 0
@@ -238,7 +188,7 @@ def test_what_could_not_be_written_is_told_before_anything_is_measured(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    fake_servers: list[str],
+    fake_servers: list[Kind],
     arguments: list[str],
     words: str,
 ) -> None:
@@ -331,16 +281,6 @@ async def test_the_naive_server_answers_all_at_once() -> None:
             heard = await client.speak(connection, "One. Two. Three.")
     assert heard.audio_s == pytest.approx(16 * 0.05)
     assert heard.dry_s == 0
-
-
-async def test_a_player_that_runs_dry_is_noticed() -> None:
-    with serve(Settings()) as served:
-        async with client.session(f"127.0.0.1:{served.port}") as connection:
-            heard = await client.speak(connection, client.TEXT)
-            assert heard.audio_s > 10
-            assert 0 < heard.first_s <= heard.total_s
-            with pytest.raises(RuntimeError, match="text_required"):
-                await client.speak(connection, "")
 
 
 def test_the_text_is_as_long_as_the_reference() -> None:

@@ -14,6 +14,7 @@ from container.kokoro.bench import saved, scalability
 from container.kokoro.bench.load import Rung
 from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
+from container.kokoro.bench.report import Table
 from container.kokoro.bench.result import Result
 
 
@@ -76,6 +77,9 @@ def test_cost(tmp_path: Path) -> None:
     row = run(tmp_path, "cost", load, "--price", "1.5")["rows"][0]
     assert row[1:4] == pytest.approx([60.0, 0.025, 1.5 / 3.24])
     assert run(tmp_path, "cost", load, "--instance", "ml.g5.xlarge")["raw"]["price"] > 0
+    nameless = json.loads(load.read_text(encoding="utf-8")) | {"conditions": {}}
+    load.write_text(json.dumps(nameless), encoding="utf-8")
+    assert run(tmp_path, "cost", load, "--price", "1.5")["rows"][0][1] == pytest.approx(60.0)
     assert bench.main(["cost", str(load), "--instance", "ml.none"]) == 1
 
 
@@ -94,9 +98,53 @@ def test_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "has no row '2'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("after", "failed"), [(0.0, None), (0.3, "a figure that was 0 is something else")])
+def test_a_figure_that_was_nothing_drifts(tmp_path: Path, after: float, failed: str | None) -> None:
+    for name, figure in (("before", 0.0), ("after", after)):
+        table = Table("Gaps", ("texts", "dry ms"), [("short", figure)])
+        saved.write(tmp_path / f"{name}.json", "latency", {"fingerprint": "abc"}, Result(table))
+    drift = ("drift", tmp_path / "before.json", tmp_path / "after.json", "--tolerance", "1000")
+    found = run(tmp_path, *drift, code=1 if failed else 0)
+    assert found["failed"] == failed
+    assert found["rows"] == [["short", "dry ms", 0.0, after, "was 0 !" if failed else "+0.0%"]]
+    assert "Infinity" not in (tmp_path / "derived.json").read_text(encoding="utf-8"), "that is no JSON"
+
+
+def test_results_with_other_columns_do_not_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        saved.write(tmp_path / f"{name}.json", "latency", {}, Result(Table("Gaps", ("texts", name), [("short", 1.0)])))
+    assert bench.main(["drift", str(tmp_path / "one.json"), str(tmp_path / "two.json")]) == 1
+    assert "have other columns; measure both with one version" in capsys.readouterr().err
+
+
+def test_what_is_derived_of_what_is_derived(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ladder = write(tmp_path / "ladder.json", LADDER)
+    run(tmp_path, "plan", ladder, "--peak", "10", "--limit", "3")
+    plan = (tmp_path / "derived.json").rename(tmp_path / "plan.json")
+    no_load = f"error: {plan} is a result of 'plan', which has no load; expected one of throughput, scalability"
+    for command, said in (
+        (["cost", plan, "--price", "1"], no_load),
+        (["plan", plan, "--peak", "1"], no_load),
+        (["plot", plan, tmp_path / "plan.svg"], f"error: {plan} has nothing to draw"),
+        (["panel", plan], f"error: {plan} holds no audio of quality --wav"),
+        (["drift", plan, ladder], f"error: {ladder} is a result of 'scalability', {plan} one of 'plan'"),
+    ):
+        assert bench.main([*map(str, command)]) == 1
+        assert said in capsys.readouterr().err
+    # a plan can drift from another one
+    assert run(tmp_path, "drift", plan, plan)["failed"] is None
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "cannot be read"), ("no JSON", "is no result"), ("[]", "is no result"), ('{"format": 9}', "has format 9")],
+    [
+        (None, "cannot be read"),
+        ("no JSON", "is no result of this benchmark"),
+        ("[]", "it is a list, expected an object"),
+        ('{"rows": []}', "it has no format, expected 1"),
+        ('{"format": 9}', "it has format 9, expected 1"),
+        ('{"format": 1, "rows": []}', "it has no command, conditions, columns, raw, chart"),
+    ],
 )
 def test_files_that_are_no_results(
     tmp_path: Path, content: str | None, said: str, capsys: pytest.CaptureFixture[str]
@@ -106,6 +154,30 @@ def test_files_that_are_no_results(
         file.write_text(content, encoding="utf-8")
     assert bench.main(["cost", str(file), "--price", "1"]) == 1
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"raw": {"rungs": [5]}}, "has a load that cannot be read"),
+        ({"raw": {"rungs": [{}]}}, "no rung of a load: KeyError('sessions')"),
+        ({"raw": {"rungs": [{**LADDER[0].data(), "total_s": []}]}}, "a rung without answers"),
+        ({"raw": {"rungs": [{**LADDER[0].data(), "audio_s": 0}]}}, "a rung without sessions, seconds, audio or"),
+        ({"raw": {"rungs": [{**LADDER[0].data(), "server": "a peer"}]}}, "has no load"),
+        ({"rows": [[1]]}, "its rows are not as long as its columns"),
+        ({"conditions": 5}, "is no result of this benchmark"),
+        ({"chart": {"series": 5}}, "no chart"),
+    ],
+)
+def test_a_result_that_somebody_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, Any], said: str
+) -> None:
+    file = write(tmp_path / "load.json", LADDER)
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changed), encoding="utf-8")
+    assert bench.main(["cost", str(file), "--price", "1"]) == 1
+    told = capsys.readouterr().err
+    assert said in told
+    assert str(file) in told
 
 
 def test_a_result_is_drawn(tmp_path: Path) -> None:
