@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from container.kokoro import hypercorn
+from container.kokoro import hypercorn, logs
+from container.kokoro.answers import AsciiJson
 from container.kokoro.invocations import invoke
 from container.kokoro.model import Model
 from container.kokoro.sessions import Sessions
@@ -18,6 +19,8 @@ from container.kokoro.settings import Settings
 from container.kokoro.speech import Speech
 from container.kokoro.telemetry import Telemetry
 
+STOP_S = 10
+"""What all other connections get, once the sessions are over. SageMaker kills 30 s after SIGTERM."""
 WEBSOCKET_PATH = "/invocations-bidirectional-stream"
 
 
@@ -35,6 +38,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        logs.set_up_unless_done(settings)
         app.state.loop = asyncio.get_running_loop()
         model.start(on_failure)
         ending = asyncio.create_task(end_with_hypercorn()) if hypercorn.is_loaded() else None
@@ -47,10 +51,11 @@ def create_app(
     async def end_with_hypercorn() -> None:
         await hypercorn.stops()
         await sessions.stop(settings.stop_grace_s)
+        await hypercorn.end_connections(STOP_S)
 
     async def ping(_: Request) -> Response:
         if (reason := model.unready) is not None:
-            return JSONResponse({"status": "unready", "reason": reason}, status_code=503)
+            return AsciiJson({"status": "unready", "reason": reason}, status_code=503)
         return Response(headers={"x-kokoro-model": model.description})
 
     async def invocations(request: Request) -> Response:

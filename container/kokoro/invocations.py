@@ -6,16 +6,17 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from container.kokoro import formats, messages, openai
+from container.kokoro.answers import AsciiJson
 from container.kokoro.errors import RequestError
 from container.kokoro.formats import Encoder
 from container.kokoro.model import Model
 from container.kokoro.settings import Settings
 from container.kokoro.speech import Delivery
-from container.kokoro.telemetry import Outcome, Telemetry
+from container.kokoro.telemetry import Outcome, Telemetry, outcome_of
 
 MAX_BODY = 1 << 20
 """Bytes, unless `max_text` needs more."""
@@ -34,7 +35,7 @@ async def invoke(
 
     A request of OpenAI's shape is answered in that shape, and so is every request with `as_openai`.
     """
-    fail: Callable[[RequestError], JSONResponse] = openai.failure if as_openai else failure
+    fail: Callable[[RequestError], Response] = openai.failure if as_openai else failure
     try:
         speech = model.speech()
         message: Mapping[str, Any] = messages.decode(await _body(request, settings))
@@ -64,10 +65,10 @@ async def invoke(
     return _Stream(first, parts, encoder.media_type)
 
 
-def failure(error: RequestError) -> JSONResponse:
+def failure(error: RequestError) -> Response:
     """Return a refusal as JSON."""
     body = {"error": error.message, "code": error.code, "request_id": error.request_id}
-    return JSONResponse(body | ({"field": error.field} if error.field else {}), status_code=error.status)
+    return AsciiJson(body | ({"field": error.field} if error.field else {}), status_code=error.status)
 
 
 class Answer:
@@ -80,6 +81,7 @@ class Answer:
     async def parts(self, encoder: Encoder, size: int | None = None) -> AsyncGenerator[bytes]:
         """Yield the encoded audio, nothing empty; the first part comes with its first audio. Raises RequestError."""
         outcome: Outcome = "disconnected"
+        code: str | None = None
         self._telemetry.in_flight.labels("http").inc()
         frames = self.delivery.frames()
         try:
@@ -96,13 +98,13 @@ class Answer:
             if tail := head + encoder.end():
                 yield tail
             outcome = "complete"
-        except RequestError:
-            outcome = "failed"
+        except RequestError as error:
+            outcome, code = outcome_of(error), error.code
             raise
         finally:
             await frames.aclose()
             self._telemetry.in_flight.labels("http").dec()
-            self._telemetry.done("http", self.delivery.utterance, self.delivery, outcome)
+            self._telemetry.done("http", self.delivery.utterance, self.delivery, outcome, code=code)
 
 
 class _Stream(StreamingResponse):
@@ -127,13 +129,20 @@ class _Stream(StreamingResponse):
 
 
 async def _whole(
-    answer: Answer, encoder: Encoder, request: Request, fail: Callable[[RequestError], JSONResponse]
+    answer: Answer, encoder: Encoder, request: Request, fail: Callable[[RequestError], Response]
 ) -> Response:
     """Answer with a complete file and what it took."""
     parts = answer.parts(formats.encoder("pcm", 0))
 
     async def collect() -> bytes:
-        return b"".join([part async for part in parts])
+        collected = []
+        async for part in parts:
+            collected.append(part)
+            await asyncio.sleep(0)  # a long piece is converted in a hundred steps, none of which waits for anything
+        return b"".join(collected)
+
+    def encode(audio: bytes) -> bytes:
+        return encoder.begin(len(audio)) + (encoder.feed(audio) if audio else b"") + encoder.end()
 
     try:
         audio = await _unless_gone(request, collect())
@@ -141,7 +150,7 @@ async def _whole(
         return fail(error)
     if audio is None:
         return Response(status_code=CLIENT_GONE)
-    body = encoder.begin(len(audio)) + (encoder.feed(audio) if audio else b"") + encoder.end()
+    body = await asyncio.to_thread(encode, audio)  # an hour of audio is seconds of work
     delivery = answer.delivery
     headers = {
         "X-Audio-Duration": f"{delivery.seconds:.3f}",

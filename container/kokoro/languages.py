@@ -59,7 +59,7 @@ def load(language: str) -> Read:
 
 
 def _mandarin() -> Read:
-    logging.getLogger("jieba").setLevel(logging.WARNING)
+    importlib.import_module("jieba").setLogLevel(logging.WARNING)  # it sets its own when imported, and writes to stderr
     zh = importlib.import_module("misaki.zh").ZHG2P()
     zh("好")  # builds the dictionary, which takes a second
 

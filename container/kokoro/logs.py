@@ -9,13 +9,30 @@ from collections.abc import Mapping
 
 from container.kokoro.settings import Settings
 
+_OURS = "container.kokoro"
+
 
 def set_up(settings: Settings) -> None:
     """Send all log records, and warnings, to stderr in the format that was chosen."""
+    logging.basicConfig(level=logging.INFO, handlers=[_handler(settings)], force=True)
+    logging.captureWarnings(capture=True)  # torch has some, in lines of their own
+
+
+def set_up_unless_done(settings: Settings) -> None:
+    """Send the container's own records to stderr where nobody has said yet where records go.
+
+    For servers that import the application: they set up loggers of their own alone, and the rest is theirs to keep.
+    """
+    logger = logging.getLogger(_OURS)
+    if not logger.hasHandlers():
+        logger.addHandler(_handler(settings))
+        logger.setLevel(logging.INFO)
+
+
+def _handler(settings: Settings) -> logging.Handler:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    logging.captureWarnings(capture=True)  # torch has some, in lines of their own
+    return handler
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, object]:

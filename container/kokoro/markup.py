@@ -1,20 +1,27 @@
-"""What surrounds words in text from chats and pages: Markdown, tags, links, emoji. Its words stay, its signs go."""
+"""What surrounds words in text from chats and pages: Markdown, tags, links, emoji. Its words stay, its signs go.
+
+It is for whole texts: a piece of one may begin or end within a tag or a link. No pattern may take longer than the text
+is long, since it runs on the event loop: nothing that repeats is followed by what it could match itself.
+"""
 
 import re
 
 _LINK = re.compile(r"!?\[([^\]]{1,200})\]\([^)]{0,500}\)")
-_FENCE = re.compile(r"(?m)^\s{0,3}(?:```|~~~)[^\n]{0,40}$")
-_HEADING = re.compile(r"(?m)^\s{0,3}#{1,6}\s+(.*?)\s*#*$")
-_BULLET = re.compile(r"(?m)^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
-_QUOTE = re.compile(r"(?m)^\s{0,3}>+\s?")
-_RULE = re.compile(r"(?m)^\s{0,3}(?:[-*_]\s*){3,}$")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3}|~~)(?=\S)([^*\n~]{1,500}?)(?<=\S)\1(?![\w*])")
+_FENCE = re.compile(r"(?m)^[^\S\n]{0,3}(?:```|~~~)[^\n]{0,40}$")
+_HEADING = re.compile(r"(?m)^[^\S\n]{0,3}#{1,6}[^\S\n]+([^\n]*)$")
+_BULLET = re.compile(r"(?m)^[^\S\n]{0,8}(?:[-*+•]|(?P<number>\d{1,3})[.)])\s++(?=\S)")
+_QUOTE = re.compile(r"(?m)^[^\S\n]{0,3}>+[^\S\n]?")
+_RULE = re.compile(r"(?m)^[^\S\n]{0,3}(?:[-*_][^\S\n]*+){3,}+$")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(?:(\*{1,3}|~~)(?=\S)([^*\n~]{1,500}?)(?<=\S)\1|"
+    r"(_{1,3})(?=\S)((?:[^*\n~_]|(?<=\w)_(?=\w)){1,500}?)(?<=\S)\3)(?![\w*])"
+)
 _CODE = re.compile(r"`{1,2}([^`\n]{1,300})`{1,2}")
 _BREAK_TAG = re.compile(r"</?(?:p|br|li|div|h[1-6]|break|s)\b[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,30}(?:\s[^<>]{0,300})?/?>|<!--.{0,500}?-->")
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&apos;": "'", "&nbsp;": " "}
 _ENTITY = re.compile("|".join(_ENTITIES))
-_TABLE_RULE = re.compile(r"(?m)^\s*\|?(?:\s*:?-{3,}:?\s*\|)+\s*:?-*:?\s*$")
+_TABLE_RULE = re.compile(r"(?m)^(?=[^|\n]*+\|)(?=[^-\n]*+-)[-|:\t ]++$")
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\U0001fb00-\U0001fbff\u2600-\u27bf\u2b00-\u2bff\u2190-\u21ff\u231a-\u23ff\ufe0e\ufe0f\u200d"
     "\u20e3\U000e0020-\U000e007f]+"
@@ -28,15 +35,47 @@ def plain(text: str) -> str:
     text = _BREAK_TAG.sub("\n", text)
     text = _TAG.sub(" ", text)
     text = _ENTITY.sub(lambda match: _ENTITIES[match[0]], text)
-    for pattern in (_FENCE, _RULE, _TABLE_RULE, _QUOTE, _BULLET):
+    for pattern in (_FENCE, _RULE, _TABLE_RULE, _QUOTE):
         text = pattern.sub("", text)
-    text = _HEADING.sub(lambda match: match[1] if match[1][-1:] in ".!?:" else f"{match[1]}.", text)
+    text = _without_bullets(text)
+    text = _HEADING.sub(_heading, text)
     text = _LINK.sub(r"\1", text)
     text = _CODE.sub(r"\1", text)
     for _ in range(3):  # **bold with *italics* inside**
-        text = _EMPHASIS.sub(r"\2", text)
+        text = _EMPHASIS.sub(lambda match: match[2] or match[4], text)
     return _EMOJI.sub(" ", text)
 
 
+def _without_bullets(text: str) -> str:
+    """Take the signs and numbers of list items away.
+
+    A number is one at the start of a paragraph, after a line that ended or an item, and where it goes on counting: in
+    prose with hard line breaks, too, a line may begin with "42. ".
+    """
+    last, end = -1, -1
+
+    def replacement(match: re.Match[str]) -> str:
+        nonlocal last, end
+        start = match.start()
+        if match["number"] is not None:
+            number, before = int(match["number"]), text[max(start - 2, 0) : max(start - 1, 0)]
+            follows = end >= 0 and text.find("\n", end) == start - 1
+            if (before.isalnum() or before == ",") and not follows and number not in (last, last + 1):
+                return match[0]
+            last = number
+        end = match.end()
+        return ""
+
+    return _BULLET.sub(replacement, text)
+
+
+def _heading(match: re.Match[str]) -> str:
+    words = match[1].rstrip()
+    bare = words.rstrip("#")
+    if not bare or bare[-1].isspace():  # "## Heading ##", but not "# About C#"
+        words = bare.rstrip()
+    return words if not words or words[-1] in ".!?:" else f"{words}."
+
+
 def _might_hold_markup(text: str) -> bool:
-    return not text.isascii() or any(sign in text for sign in "*_`#<[>~&|-+") or bool(_BULLET.match(text))
+    return not text.isascii() or any(sign in text for sign in "*_`#[<>~&|-+") or bool(_BULLET.search(text))

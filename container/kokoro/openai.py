@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from container.kokoro import formats
+from container.kokoro.answers import AsciiJson
 from container.kokoro.errors import RequestError
 
 _VOICES = {"alloy": "af_alloy", "echo": "am_echo", "fable": "bm_fable", "nova": "af_nova", "onyx": "am_onyx"}
@@ -39,9 +40,9 @@ def translate(message: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def failure(error: RequestError) -> JSONResponse:
+def failure(error: RequestError) -> Response:
     """Return a refusal in its shape."""
     kind = "invalid_request_error" if error.status < 500 else "server_error"
     field = _NAMES.get(error.field or "", error.field)
     body = {"message": error.message, "type": kind, "param": field, "code": error.code}
-    return JSONResponse({"error": body}, status_code=error.status)
+    return AsciiJson({"error": body}, status_code=error.status)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from container.kokoro import voices
 from container.kokoro.errors import SetupError
 from container.kokoro.files import locked_cache
 
@@ -22,8 +23,8 @@ ATTEMPTS = 4
 _PART = 1 << 20
 _URL = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?")
 _WANTED = {
-    "onnx": re.compile(rf"[\w.-]+\.onnx|config\.json|{SUMS}|voices/[a-z0-9_]+\.(?:bin|pt)"),
-    "torch": re.compile(rf"kokoro-v1_0\.pth|config\.json|{SUMS}|voices/[a-z0-9_]+\.(?:bin|pt)"),
+    "onnx": re.compile(rf"[\w.-]+\.onnx|config\.json|{SUMS}|voices/[\w.-]+\.(?:bin|pt)"),
+    "torch": re.compile(rf"kokoro-v1_0\.pth|config\.json|{SUMS}|voices/[\w.-]+\.(?:bin|pt)"),
 }
 _MODEL = {"onnx": ".onnx", "torch": ".pth"}
 _SUM = re.compile(r"([0-9a-fA-F]{64})\s+\*?([^\s\ufffd][^\ufffd]*)")
@@ -108,6 +109,8 @@ class Prefix:
                 f"{self._url} is incomplete: {' and '.join(missing)} not found (there: {found}). "
                 "Upload a whole weights directory, for instance what `fetch` leaves in the cache."
             )
+        # before anything is downloaded: a voice that this image cannot read
+        voices.usable(self._url, (Path(name).name for name in objects if name.startswith("voices/")))
 
     def _sums(self, remote: Remote | None, objects: dict[str, Remote]) -> dict[str, str]:
         if remote is None:

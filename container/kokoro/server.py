@@ -9,14 +9,12 @@ import uvicorn
 from starlette.applications import Starlette
 
 from container.kokoro import logs
-from container.kokoro.app import create_app
+from container.kokoro.app import STOP_S, create_app
 from container.kokoro.loading import loader
 from container.kokoro.settings import Settings
 
 MAX_MESSAGE = 1 << 20
 """Bytes of one WebSocket message, unless `max_text` needs more."""
-STOP_S = 10
-"""SageMaker kills 30 s after SIGTERM."""
 
 
 class Server(uvicorn.Server):

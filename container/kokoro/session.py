@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -20,7 +20,7 @@ from container.kokoro.model import Model
 from container.kokoro.outbox import MAX_REFUSALS, End, Frame, Outbox
 from container.kokoro.settings import Settings
 from container.kokoro.speech import Delivery
-from container.kokoro.telemetry import Outcome, Telemetry
+from container.kokoro.telemetry import Outcome, Telemetry, outcome_of
 
 NORMAL, GOING_AWAY, POLICY_VIOLATION, INTERNAL_ERROR, TRY_AGAIN_LATER = 1000, 1001, 1008, 1011, 1013
 
@@ -44,7 +44,12 @@ class Request:
     utterance: Utterance
     arrived: float
     """On the monotonic clock."""
+    turn: float | None = None
+    """When it was begun; None while it waits."""
     delivery: Delivery | None = None
+    outcome: Outcome | None = None
+    code: str | None = None
+    """Of the error that it was answered with."""
 
     @property
     def seconds(self) -> float:
@@ -84,6 +89,9 @@ class Session:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            for item in self._inbox:
+                if isinstance(item, Request):
+                    self._account(item)
         for task in done:
             if (error := task.exception()) is not None:
                 _log.error("session task %s failed", task.get_name(), exc_info=error)
@@ -161,8 +169,10 @@ class Session:
             request = Request(item, time.monotonic())
             self._open.append(request)
             self._queue(request)
-        else:
-            self._queue(item)
+            return []
+        if isinstance(item, RequestError):  # counted now: the session may end before it is answered
+            self._telemetry.refused("websocket", item.code)
+        self._queue(item)
         return []
 
     def _queue(self, item: Request | RequestError | Close) -> None:
@@ -179,6 +189,7 @@ class Session:
                 self._speaking[1].cancel()
             elif request in self._inbox:
                 self._inbox.remove(request)
+                self._account(request)
         frames = [messages.cancelled_request(request.utterance, request.seconds) for request in ended]
         return [*frames, messages.cancelled(cancel, len(ended))]
 
@@ -192,10 +203,10 @@ class Session:
             if isinstance(item, Close):
                 break
             if isinstance(item, RequestError):
-                self._telemetry.refused("websocket", item.code)
                 await self._outbox.put(Frame(messages.error(item)))
                 continue
             # a task of its own, so that it can be cancelled alone
+            item.turn = time.monotonic()
             work = asyncio.create_task(self._answer(item))
             self._speaking = item, work
             try:
@@ -204,6 +215,7 @@ class Session:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
                 self._speaking = None
+                self._account(item)  # not in the task, which may be cancelled before its first step
             if not work.cancelled():
                 work.result()
         self._outbox.end()
@@ -211,8 +223,6 @@ class Session:
 
     async def _answer(self, request: Request) -> None:
         utterance = request.utterance
-        outcome: Outcome | None = None
-        queued_s = time.monotonic() - request.arrived
         self._telemetry.in_flight.labels("websocket").inc()
         try:
             await self._outbox.put(Frame(messages.start(utterance), request))
@@ -224,19 +234,28 @@ class Session:
             elapsed = request.delivery.elapsed_s
             end = messages.complete(utterance, request.seconds, elapsed, request.delivery.unspoken)
             await self._outbox.put(Frame(end, request, last=True))
-            outcome = "complete"
+            request.outcome = "complete"
         except RequestError as error:
-            outcome = "failed"
+            request.outcome, request.code = outcome_of(error), error.code
             await self._outbox.put(Frame(messages.error(error), request, last=True))
         finally:
-            if outcome is None:
-                outcome = "disconnected" if request in self._open else "cancelled"
             self._telemetry.in_flight.labels("websocket").dec()
-            if request.delivery is not None:
-                self._telemetry.done("websocket", utterance, request.delivery, outcome, queued_s)
+
+    def _account(self, request: Request) -> None:
+        """Count and log a request that is over, also one that was never begun."""
+        outcome = request.outcome or ("disconnected" if request in self._open else "cancelled")
+        self._telemetry.done(
+            "websocket",
+            request.utterance,
+            request.delivery,
+            outcome,
+            queued_s=(request.turn or time.monotonic()) - request.arrived,
+            code=request.code,
+        )
 
     async def _write(self) -> None:
-        """Send what the outbox holds, until its end or the loss of the client."""
+        """Send what the outbox holds, until its end, the loss of the client, or a client that reads nothing."""
+        limit = self._settings.stall_s or None
         while True:
             frame = await self._outbox.take()
             if isinstance(frame, End):
@@ -246,10 +265,14 @@ class Session:
                 self._open.remove(frame.owner)
                 self._active = time.monotonic()
             try:
-                if isinstance(frame.payload, bytes):
-                    await self._socket.send_bytes(frame.payload)
-                else:
-                    await self._socket.send_text(frame.payload)
+                async with asyncio.timeout(limit):
+                    if isinstance(frame.payload, bytes):
+                        await self._socket.send_bytes(frame.payload)
+                    else:
+                        await self._socket.send_text(frame.payload)
+            except TimeoutError:
+                self._ending = Ending(POLICY_VIOLATION, f"nothing that was sent was read in {limit:g} s")
+                return
             except (WebSocketDisconnect, OSError):
                 return
 
@@ -270,7 +293,11 @@ class Session:
         message = f"nothing was asked for in {limit:g} s; open another session"
         self._outbox.put_urgent(messages.error(RequestError("idle", message)))
         self._outbox.end()
-        await asyncio.Event().wait()
+        # the writer ends the session as a rule, unless it waits for a client that reads nothing
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.stall_s or None):
+                await self._cut.wait()
+        self._ending = self._at_end
 
     async def _close(self, ending: Ending) -> None:
         try:

@@ -19,7 +19,8 @@ class Sessions:
         self._telemetry = telemetry
         self._open: set[Session] = set()
         self._stopping = False
-        self._none_left = asyncio.Event()
+        self._none_open = asyncio.Event()
+        self._none_open.set()
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one WebSocket to its end; one too many is told so, in a frame and in the close code."""
@@ -29,6 +30,7 @@ class Sessions:
             await session.turn_away(stopping=self._stopping)
             return
         self._open.add(session)
+        self._none_open.clear()
         self._telemetry.open_sessions(len(self._open))
         try:
             await session.run()
@@ -36,19 +38,17 @@ class Sessions:
             self._open.discard(session)
             self._telemetry.open_sessions(len(self._open))
             if not self._open:
-                self._none_left.set()
+                self._none_open.set()
 
     async def stop(self, grace_s: float) -> None:
         """Refuse new requests, let those under way end within `grace_s`, close all sessions with 1001."""
-        self._stopping = True
-        if not self._open:
-            return
+        self._stopping = True  # from now on sessions are turned away, so that the set only shrinks
         for session in self._open:
             session.stop()
         try:
             async with asyncio.timeout(grace_s):
-                await self._none_left.wait()
+                await self._none_open.wait()
         except TimeoutError:
             for session in self._open:
                 session.cut()
-            await self._none_left.wait()  # bounded: closing a socket is
+            await self._none_open.wait()  # bounded: closing a socket is

@@ -43,8 +43,15 @@ class Settings:
     idle_s: float = _setting(
         600.0, "KOKORO_IDLE", "seconds without any request after which a session is ended; 0: never", low=0, high=86_400
     )
+    stall_s: float = _setting(
+        300.0,
+        "KOKORO_STALL",
+        "seconds in which a client reads nothing of what is sent, after which its session is ended; 0: never",
+        low=0,
+        high=86_400,
+    )
     stop_grace_s: float = _setting(
-        5.0, "KOKORO_STOP_GRACE", "seconds after SIGTERM in which requests under way may end", low=0, high=15
+        5.0, "KOKORO_STOP_GRACE", "seconds after SIGTERM in which requests under way may end", low=0, high=10
     )
     first_clause: str = _setting(
         "on",

@@ -5,6 +5,7 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 
+from container.kokoro.errors import RequestError
 from container.kokoro.messages import Utterance
 from container.kokoro.speech import Delivery
 
@@ -14,7 +15,15 @@ type Outcome = Literal["complete", "cancelled", "disconnected", "failed", "refus
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30)
 _FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2, 5)
 
+_BUSY = 503
+"""The status of what is refused although nothing is wrong with it: too much waits, or no model is ready."""
+
 _log = logging.getLogger("container.kokoro.requests")
+
+
+def outcome_of(error: RequestError) -> Outcome:
+    """Return how a request ended that was answered with `error`."""
+    return "failed" if error.status >= 500 and error.status != _BUSY else "refused"
 
 
 class Telemetry:
@@ -76,7 +85,7 @@ class Telemetry:
         self._refused.inc()
 
     def refused(self, transport: Transport, code: str) -> None:
-        """Count a request that was refused before anything was computed."""
+        """Count and log a message or body that holds no request."""
         self._requests.labels(transport, "refused").inc()
         _log.info("request refused", extra={"fields": {"transport": transport, "outcome": "refused", "code": code}})
 
@@ -86,19 +95,40 @@ class Telemetry:
         _log.info("request", extra={"fields": {"transport": transport, "outcome": "disconnected"}})
 
     def done(
-        self, transport: Transport, utterance: Utterance, delivery: Delivery, outcome: Outcome, queued_s: float = 0.0
+        self,
+        transport: Transport,
+        utterance: Utterance,
+        delivery: Delivery | None,
+        outcome: Outcome,
+        *,
+        queued_s: float = 0.0,
+        code: str | None = None,
     ) -> None:
-        """Count and log a request that was begun, `queued_s` after its arrival."""
+        """Count and log a request that is over, and that was in the queue of its session for `queued_s`.
+
+        `delivery` is None where it was over before its turn; `code` is that of the error it was answered with.
+        """
         self._requests.labels(transport, outcome).inc()
-        fields: dict[str, object] = {
-            "transport": transport,
-            "outcome": outcome,
+        fields: dict[str, object] = {"transport": transport, "outcome": outcome}
+        fields |= {} if code is None else {"code": code}
+        fields |= {
             "request_id": utterance.request_id,
             "voice": utterance.voice,
             "characters": len(utterance.text),
+            "queued_s": round(queued_s, 3),
+        }
+        if delivery is not None and outcome != "refused":
+            fields |= self._spoken(transport, utterance, delivery, queued_s)
+        _log.info("request", extra={"fields": fields | {"sessions": self._open}})
+
+    def _spoken(
+        self, transport: Transport, utterance: Utterance, delivery: Delivery, queued_s: float
+    ) -> dict[str, object]:
+        """Measure a request that was begun, and return what the log says about that."""
+        fields: dict[str, object] = {
             "audio_s": round(delivery.seconds, 3),
             "elapsed_s": round(delivery.elapsed_s, 3),
-            "queued_s": round(queued_s, 3),
+            "waiting": delivery.waiting,
         }
         self._queued.labels(transport).observe(queued_s)
         self._characters.inc(len(utterance.text))
@@ -111,8 +141,7 @@ class Telemetry:
             factor = delivery.computing_s / delivery.computed_s
             self._factor.observe(factor)
             fields["real_time_factor"] = round(factor, 3)
-        fields |= {"waiting": delivery.waiting, "sessions": self._open}
-        _log.info("request", extra={"fields": fields})
+        return fields
 
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus's text format."""

@@ -11,7 +11,7 @@ import numpy as np
 from container.kokoro import voices
 from container.kokoro.engine import threads, whole_number
 from container.kokoro.errors import SetupError, SynthesisError
-from container.kokoro.kmodel import REPOSITORY, kmodel_class
+from container.kokoro.kmodel import kmodel_class
 from container.kokoro.pcm import Samples
 from container.kokoro.together import Together
 from container.kokoro.vocabulary import MAX_PHONEMES, tokens
@@ -23,9 +23,9 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "8")
 try:
     import torch
 
-    from container.kokoro import padded
+    from container.kokoro import checkpoint, padded
 
-    KModel = kmodel_class()
+    kmodel_class()
 except ModuleNotFoundError as _error:
     raise SetupError(
         f"The engine torch needs the package {_error.name}, which is not installed. "
@@ -52,10 +52,7 @@ class TorchEngine:
         torch.set_num_threads(threads())
         self._device = choose_device(os.environ.get("KOKORO_DEVICE", ""))
         self._precision = choose_precision(os.environ.get("KOKORO_PRECISION", ""), self._device)
-        try:
-            model = KModel(repo_id=REPOSITORY, config=str(weights.config), model=str(weights.model))
-        except Exception as error:  # unpickling, shapes, keys: whatever a wrong file leads to
-            raise SetupError(f"{weights.model} is no Kokoro checkpoint that torch can load: {error}") from error
+        model = checkpoint.load(weights.config, weights.model)
         try:
             self._model = model.to(self._device).eval()
         except RuntimeError as error:

@@ -1,11 +1,13 @@
 """Voices: one file each, little-endian float32 of shape (510, 1, 256), indexed by the number of phonemes - 1."""
 
 import difflib
+import importlib.util
+import logging
 import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +17,18 @@ from container.kokoro import languages, npm
 from container.kokoro.errors import RequestError, SetupError
 from container.kokoro.files import cache_directory, locked_cache, sha256_of
 
+_log = logging.getLogger(__name__)
+
 DEFAULT_VOICE = "af_heart"
 VOICE_BYTES = 522_240
 PACKAGE = "kokoro-js@1.2.1"
 PACKAGE_SHA256 = "1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860"
-_MEMBER = re.compile(r"package/voices/([a-z]{2}_[a-z]+\.bin)")
-_NAME = re.compile(r"([a-z])[fm]_[a-z]+")
+NAME = r"[a-z][fm]_[a-z0-9_]{1,37}"
+"""What a voice may be called, as a pattern: its language, its sex, its own name."""
+_MEMBER = re.compile(rf"package/voices/({NAME}\.bin)")
+_NAME = re.compile(NAME)
 _PART = re.compile(r"([a-z0-9_]{1,40})(?:\((\d{1,4}(?:\.\d{1,4})?)\))?")
+"""A voice in a blend: all of NAME, and what may be meant for one."""
 MAX_BLENDED = 8
 """Voices in one blend."""
 
@@ -78,10 +85,10 @@ def check_name(voice: str, names: list[str]) -> None:
     for name, _ in blend(voice):
         if name in names:
             continue
-        known = _NAME.fullmatch(name)
-        wanted = languages.extra_of(known[1]) if known and known[1] in languages.NAMES else None
-        if known and wanted and not languages.is_available(known[1]):
-            hint = f"{languages.NAMES[known[1]]} needs the extra '{wanted}', which is not installed."
+        spoken = language(name) if _NAME.fullmatch(name) else ""
+        wanted = languages.extra_of(spoken) if spoken in languages.NAMES else None
+        if wanted and not languages.is_available(spoken):
+            hint = f"{languages.NAMES[spoken]} needs the extra '{wanted}', which is not installed."
         elif near := difflib.get_close_matches(name[:40].lower(), names, n=3, cutoff=0.5):
             hint = f"Did you mean {' or '.join(near)}?"
         else:
@@ -96,7 +103,14 @@ def language(voice: str) -> str:
 
 def load(directory: Path) -> Voices:
     """Read all voices of `directory` (*.bin, or *.pt where torch is installed) that can be used. Raises SetupError."""
-    tables = {path.stem: _read(path) for path in _voice_files(directory)}
+    names = sorted(path.name for path in directory.iterdir() if path.suffix in (".bin", ".pt"))
+    if strange := [name for name in names if not _is_voice(name) and not name.startswith(".")]:
+        _log.warning(
+            "%s: left out %s, whose names say no language. Expected is one of the letters %s, f or m, an underscore, "
+            "and small letters or digits, as in %s",
+            directory, ", ".join(strange), "".join(languages.NAMES), DEFAULT_VOICE,
+        )  # fmt: skip
+    tables = {name.partition(".")[0]: _read(directory / name) for name in usable(directory, names)}
     if DEFAULT_VOICE not in tables:
         raise SetupError(
             f"{directory} does not hold the default voice: expected {DEFAULT_VOICE}.bin ({VOICE_BYTES} bytes) beside "
@@ -105,12 +119,30 @@ def load(directory: Path) -> Voices:
     return Voices(tables)
 
 
-def _voice_files(directory: Path) -> list[Path]:
-    def usable(name: str) -> bool:
-        match = _NAME.fullmatch(name)
-        return match is not None and languages.is_available(match[1])
+def _is_voice(name: str) -> bool:
+    voice, _, kind = name.partition(".")
+    return kind in ("bin", "pt") and bool(_NAME.fullmatch(voice)) and language(voice) in languages.NAMES
 
-    return [path for path in directory.iterdir() if path.suffix in (".bin", ".pt") and usable(path.stem)]
+
+def usable(place: object, names: Iterable[str]) -> list[str]:
+    """Return those of the files of a directory that are voices whose language can be read: one for each voice.
+
+    Raises SetupError where one needs torch, which is not there.
+    """
+    chosen = {
+        name.partition(".")[0]: name
+        for name in sorted(names, reverse=True)  # .bin comes after .pt, and replaces it
+        if _is_voice(name) and languages.is_available(language(name))
+    }
+    tensors = sorted(name for name in chosen.values() if name.endswith(".pt"))
+    if tensors and importlib.util.find_spec("torch") is None:
+        more = f" and {len(tensors) - 3} more" if len(tensors) > 3 else ""
+        raise SetupError(
+            f"{place}: {', '.join(tensors[:3])}{more} can only be read with torch, which the engine onnx does without. "
+            "Put a .bin beside each: where torch is, "
+            "torch.load('NAME.pt', weights_only=True).float().numpy().tofile('NAME.bin')."
+        )
+    return sorted(chosen.values())
 
 
 def _read(path: Path) -> Style:
@@ -128,11 +160,21 @@ def _read(path: Path) -> Style:
 
 
 def find(weights: Path | None) -> Path:
-    """Return a directory of voices: that of the weights, else the cache, else fetched once with npm."""
-    for directory in (weights / "voices" if weights else None, cache_directory() / "voices"):
-        if directory is not None and directory.is_dir() and _voice_files(directory):
-            return directory
-    return fetch()
+    """Return a directory of voices: that of the weights where they are in one, else the cache, else fetched with npm.
+
+    Voices belong to the model that they were trained with, so none are taken from elsewhere for a model that was given.
+    Raises SetupError.
+    """
+    cached = cache_directory() / "voices"
+    if weights is None:
+        return cached if cached.is_dir() else fetch()
+    if not (weights / "voices").is_dir():
+        raise SetupError(
+            f"{weights} holds a model, but no voices. Expected voices/*.bin ({VOICE_BYTES} bytes each) or voices/*.pt "
+            f"in it, {DEFAULT_VOICE} among them. If the model goes with the usual voices, copy those that `fetch` "
+            f"leaves in {cached}."
+        )
+    return weights / "voices"
 
 
 def fetch() -> Path:

@@ -52,17 +52,42 @@ def resolve(choice: str, engine: str) -> Weights:
         directory = Path(choice)
         if not directory.is_dir():
             raise SetupError(f"The weights directory {directory} does not exist. Expected a directory with {LAYOUT}.")
-        model = model_in(directory, engine)
-        if model is None:
-            raise SetupError(f"{directory} holds no weights for the engine {engine}. Expected {LAYOUT}.")
-        return _weights(model, directory, str(directory))
-    if SAGEMAKER_DIRECTORY.is_dir() and (model := model_in(SAGEMAKER_DIRECTORY, engine)):
-        return _weights(model, SAGEMAKER_DIRECTORY, str(SAGEMAKER_DIRECTORY))
+        return _in_directory(directory, engine, "")
+    if _is_filled(SAGEMAKER_DIRECTORY):
+        advice = " Or leave the model data out of the SageMaker model: then the weights of the image are used."
+        return _in_directory(SAGEMAKER_DIRECTORY, engine, advice)
     if engine == "torch":
         from container.kokoro.convert import converted_checkpoint  # noqa: PLC0415  # needs the extra 'torch'
 
         return _weights(converted_checkpoint(), None, "packaged, converted")
     return _weights(packaged_onnx(), None, "packaged")
+
+
+def _is_filled(directory: Path) -> bool:
+    """Say whether somebody put something there: SageMaker mounts it empty for a model without model data.
+
+    What a file system or a desktop leaves behind by itself is nothing.
+    """
+    return directory.is_dir() and any(_names(directory))
+
+
+def _names(directory: Path) -> list[str]:
+    names = (f"{path.name}/" if path.is_dir() else path.name for path in directory.iterdir())
+    return sorted(name for name in names if not name.startswith(".") and name != "lost+found/")
+
+
+def _in_directory(directory: Path, engine: str, advice: str) -> Weights:
+    model = model_in(directory, engine)
+    if model is None:
+        names = _names(directory)
+        found = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "") or "nothing"
+        other, pattern = ("torch", CHECKPOINT_NAME) if engine == "onnx" else ("onnx", "*.onnx")
+        switch = f" For what is there, set KOKORO_ENGINE to {other}." if any(directory.glob(pattern)) else ""
+        raise SetupError(
+            f"{directory} holds no weights for the engine {engine}. Found: {found}. Expected {LAYOUT}, not in "
+            f"a folder below it.{switch}{advice}"
+        )
+    return _weights(model, directory, str(directory))
 
 
 def model_in(directory: Path, engine: str) -> Path | None:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 
 
 class OverloadedError(Exception):
-    """Too many sentences wait already."""
+    """Too many requests wait for their first sentence already."""
 
 
 class Worker:
@@ -17,6 +17,9 @@ class Worker:
     A deadline is a moment on the monotonic clock: that at which a listener has heard all there is, which for a request
     without any audio is its arrival. So a long text, once it is ahead of its listener, lets others go first, and as
     time passes it comes before all who arrive later: nobody starves.
+
+    At most `max_waiting` newcomers wait, requests without any audio; how many others have been begun is no reason to
+    refuse one, since each of them has one sentence here at a time, and lets the newcomer go first as long as it can.
     """
 
     def __init__(self, max_waiting: int = 64, threads: int = 1) -> None:
@@ -24,6 +27,7 @@ class Worker:
         self._jobs: list[tuple[float, int, Callable[[], None] | None]] = []
         self._numbers = itertools.count()
         self._waiting = 0
+        self._newcomers = 0
         self._changed = threading.Condition()
         self._threads = threads
         for _ in range(threads):
@@ -40,14 +44,15 @@ class Worker:
     ) -> Future[Result]:
         """Queue `job`. A future that is cancelled before its turn is skipped, and makes room at once.
 
-        Raises OverloadedError when too many wait, unless `admitted`: what was begun must not be refused half-way.
+        Raises OverloadedError when too many newcomers wait, unless `admitted`: what was begun must not be refused
+        half-way.
         """
         future: Future[Result] = Future()
 
         def run() -> None:
             if not future.set_running_or_notify_cancel():
                 return
-            self._count(-1)
+            self._count(-1, admitted=admitted)
             try:
                 result = job()
             except Exception as error:  # noqa: BLE001  # it belongs to whoever waits for the future
@@ -56,17 +61,18 @@ class Worker:
                 future.set_result(result)
 
         with self._changed:
-            if self._waiting >= self._max_waiting and not admitted:
-                raise OverloadedError(f"{self._waiting} sentences wait already")
-            self._waiting += 1
+            if self._newcomers >= self._max_waiting and not admitted:
+                raise OverloadedError(f"{self._newcomers} requests wait for their first sound already")
+            self._count(1, admitted=admitted)
             heapq.heappush(self._jobs, (deadline, next(self._numbers), run))
             self._changed.notify()
-        future.add_done_callback(lambda done: self._count(-1) if done.cancelled() else None)
+        future.add_done_callback(lambda done: self._count(-1, admitted=admitted) if done.cancelled() else None)
         return future
 
-    def _count(self, change: int) -> None:
+    def _count(self, change: int, *, admitted: bool) -> None:
         with self._changed:
             self._waiting += change
+            self._newcomers += 0 if admitted else change
 
     def stop(self) -> None:
         """End the threads after what is queued."""

@@ -80,7 +80,9 @@ def _or(names: object) -> str:
     return "|".join(sorted(map(re.escape, names), key=len, reverse=True))  # type: ignore[call-overload]
 
 
-_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+_Rules = tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]
+
+_ADDRESSES: _Rules = (
     (
         re.compile(r"(?<![\w@.])(?P<name>[\w.+-]{1,64})@(?P<host>[\w-]{1,63}(?:\.[\w-]{2,63}){1,4})"),
         lambda m: f"{m['name']} at {m['host']}".replace(".", " dot "),
@@ -92,6 +94,9 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         ),
         _site,
     ),
+)
+_RULES: _Rules = (
+    *_ADDRESSES,
     (re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])"), _date),
     (
         re.compile(r"(?<![\w.])(?:\+\d{1,3}[ -])?(?:\(\d{3}\) ?|\d{3}[-. ])?\d{3}[-.]\d{4}(?![\w-])"),
@@ -116,6 +121,15 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 def written_out(text: str) -> str:
     """Return `text` as it is read; what no rule knows stays."""
-    for pattern, replacement in _RULES:
+    return _applied(_RULES, text)
+
+
+def addresses(text: str) -> str:
+    """Return `text` with the addresses of pages and mail as they are read: in words, between which it can be cut."""
+    return _applied(_ADDRESSES, text)
+
+
+def _applied(rules: _Rules, text: str) -> str:
+    for pattern, replacement in rules:
         text = pattern.sub(replacement, text)
     return text

@@ -5,7 +5,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from websockets.asyncio.client import ClientConnection
+import httpx
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from container.kokoro.app import WEBSOCKET_PATH
 
 TIMEOUT_S = 20
 
@@ -68,3 +73,23 @@ async def ask(socket: ClientConnection, message: object) -> Answer:
     """Send a request (str and bytes as they are, anything else as JSON) and collect its answer."""
     await socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
     return await answer(socket)
+
+
+async def closed(socket: ClientConnection) -> tuple[int, str]:
+    """Receive until the server closes, and return the code and the reason of its close frame."""
+    with pytest.raises(ConnectionClosed) as caught:
+        await drain(socket)
+    assert caught.value.rcvd is not None, "the connection broke without a close frame"
+    return caught.value.rcvd.code, caught.value.rcvd.reason
+
+
+async def opened(port: int) -> ClientConnection:
+    """Open a session as soon as the server takes one and its model is ready."""
+    async with asyncio.timeout(TIMEOUT_S * 6), httpx.AsyncClient() as http:
+        while True:
+            try:
+                if (await http.get(f"http://127.0.0.1:{port}/ping")).status_code == httpx.codes.OK:
+                    return await connect(f"ws://127.0.0.1:{port}{WEBSOCKET_PATH}", compression=None)
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(0.1)

@@ -1,9 +1,13 @@
-"""A model without weights: it counts, waits and fails on demand, and its audio can be told apart."""
+"""A model without weights: it counts, waits and fails on demand, and its audio can be told apart. And a client."""
 
+import asyncio
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from starlette.types import Message
+from starlette.websockets import WebSocket
 
 from container.kokoro.errors import SynthesisError
 from container.kokoro.pcm import MODEL_RATE, Samples
@@ -53,3 +57,31 @@ def speech(engine: FakeEngine, settings: Settings | None = None) -> Speech:
     """Return speech around `engine`."""
     settings = settings or Settings()
     return Speech(engine, FakeReader(), max_waiting=settings.max_waiting, first_clause=settings.first_clause == "on")
+
+
+class Socket:
+    """A WebSocket without a network: the client opens it, says what it has to say, and reads as `reading` does.
+
+    `reading` is called with each message for the client, and holds up the sender until it returns.
+    """
+
+    def __init__(self, reading: Callable[[Message], Awaitable[object]], *texts: str) -> None:
+        self.sent: list[Message] = []
+        self.gone = asyncio.Event()
+        """The client has hung up."""
+        self.websocket = WebSocket({"type": "websocket"}, self._receive, self._send)
+        self._reading = reading
+        self._incoming: list[Message] = [
+            {"type": "websocket.connect"},
+            *({"type": "websocket.receive", "text": text} for text in texts),
+        ]
+
+    async def _receive(self) -> Message:
+        if self._incoming:
+            return self._incoming.pop(0)
+        await self.gone.wait()
+        return {"type": "websocket.disconnect", "code": 1005}
+
+    async def _send(self, message: Message) -> None:
+        self.sent.append(message)
+        await self._reading(message)

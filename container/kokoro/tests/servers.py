@@ -1,8 +1,11 @@
-"""The application on real servers, each in a thread with an event loop of its own."""
+"""The application on real servers, each in a thread with an event loop of its own, or in a process of its own."""
 
 import asyncio
+import os
 import socket
+import sys
 import threading
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -15,6 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from container.kokoro.app import WEBSOCKET_PATH
 from container.kokoro.server import MAX_MESSAGE, Server, configuration
 from container.kokoro.settings import Settings
+from container.kokoro.tests import faked
 
 SERVERS = ("uvicorn", "hypercorn")
 
@@ -77,3 +81,23 @@ async def session(port: int) -> AsyncIterator[ClientConnection]:
     """Open a WebSocket session."""
     async with connect(f"ws://127.0.0.1:{port}{WEBSOCKET_PATH}", compression=None, max_size=None) as socket_:
         yield socket_
+
+
+@asynccontextmanager
+async def running(server: str, **environment: str) -> AsyncIterator[tuple[Process, int]]:
+    """Run `uvicorn` or `hypercorn` as people do who bring a server of their own, with a fake model; yield its port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    where = ["--bind", f"127.0.0.1:{port}"] if server == "hypercorn" else ["--port", str(port)]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-W", "ignore", "-m", server, f"{faked.__name__}:app", *where),
+        stdout=DEVNULL,
+        stderr=PIPE,
+        env={**os.environ, **environment},
+    )
+    try:
+        yield process, port
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

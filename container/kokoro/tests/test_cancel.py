@@ -2,21 +2,14 @@
 
 import asyncio
 import json
-import socket
-import sys
-from asyncio.subprocess import DEVNULL
 from collections import Counter
 from itertools import pairwise
 
-import httpx
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.asyncio.client import ClientConnection
 
-from container.kokoro.app import WEBSOCKET_PATH
 from container.kokoro.settings import Settings
-from container.kokoro.tests import faked
-from container.kokoro.tests.client import TIMEOUT_S, Answer, answer, ask, control, drain, receive
+from container.kokoro.tests.client import TIMEOUT_S, Answer, answer, ask, closed, control, receive
 from container.kokoro.tests.conftest import Served, serve
 from container.kokoro.tests.servers import SERVERS
 from container.kokoro.tests.servers import session as open_session
@@ -41,13 +34,6 @@ async def until(ws: ClientConnection, kind: str) -> Answer:
         result.controls.append(json.loads(frame))
         if result.last["type"] == kind:
             return result
-
-
-async def closed(ws: ClientConnection) -> tuple[int, str]:
-    with pytest.raises(ConnectionClosed) as caught:
-        await drain(ws)
-    assert caught.value.rcvd is not None
-    return caught.value.rcvd.code, caught.value.rcvd.reason
 
 
 async def test_barge_in_stops_the_audio_and_the_next_request_is_heard(served: Served) -> None:
@@ -190,45 +176,6 @@ async def _end_the_server(served: Served) -> None:
         assert (await answer(ws)).last["type"] == "synthesis_complete"
         assert await closed(ws) == (1001, "the server is stopping")
         await loop.run_in_executor(None, stopping.result, TIMEOUT_S)
-
-
-async def test_hypercorn_ends_on_sigterm_with_a_session_open() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "hypercorn",
-        f"{faked.__name__}:app",
-        "--bind",
-        f"127.0.0.1:{port}",
-    ]
-    process = await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)
-    try:
-        async with await _opened(port) as ws:
-            assert (await ask(ws, GOOD)).last["type"] == "synthesis_complete"
-            process.terminate()
-            assert await closed(ws) == (1001, "the server is stopping")
-        async with asyncio.timeout(TIMEOUT_S * 3):
-            assert await process.wait() == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def _opened(port: int) -> ClientConnection:
-    """Open a session as soon as the server takes one and its model is ready."""
-    async with asyncio.timeout(TIMEOUT_S * 6), httpx.AsyncClient() as http:
-        while True:
-            try:
-                if (await http.get(f"http://127.0.0.1:{port}/ping")).status_code == httpx.codes.OK:
-                    return await connect(f"ws://127.0.0.1:{port}{WEBSOCKET_PATH}", compression=None)
-            except httpx.TransportError:
-                pass
-            await asyncio.sleep(0.1)
 
 
 async def test_frames_have_the_stated_durations(served: Served) -> None:

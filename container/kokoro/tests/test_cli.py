@@ -84,6 +84,7 @@ async def test_serve_is_listening_at_once_then_ready_then_stops_on_sigterm_while
         async with session(port) as ws:
             got = await ask(ws, {"text": "Hello there."})
             assert got.last["total_duration_s"] > 0.5
+        async with session(port) as ws:  # a second one: the server has been idle in between
             await ws.send('{"text": "%s"}' % ("A long text goes on. " * 50))
             assert (await control(ws))["type"] == "synthesis_start"
             running.process.send_signal(signal.SIGTERM)
@@ -117,6 +118,7 @@ def test_a_port_that_is_taken_ends_the_process() -> None:
         ({"PORT": "http"}, "PORT is 'http', expected a whole number"),
         ({"PORT": "70000"}, "expected 0 to 65535"),
         ({"KOKORO_MAX_SESSIONS": "0"}, "KOKORO_MAX_SESSIONS is 0, expected 1 to 100000"),
+        ({"KOKORO_STOP_GRACE": "11"}, "KOKORO_STOP_GRACE is 11.0, expected 0 to 10"),
         ({"KOKORO_IDLE": "nan"}, "KOKORO_IDLE is 'nan', expected a number"),
         ({"KOKORO_FIRST_CLAUSE": "yes"}, "KOKORO_FIRST_CLAUSE is 'yes', expected one of on, off"),
         ({"KOKORO_ENGINE": "tensorflow"}, "expected one of onnx, torch"),

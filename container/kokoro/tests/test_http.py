@@ -10,10 +10,13 @@ import httpx
 import numpy as np
 import pytest
 
+from container.kokoro import formats
+from container.kokoro import speech as synthesis
 from container.kokoro.app import create_app
 from container.kokoro.errors import SetupError
 from container.kokoro.pcm import Samples
 from container.kokoro.phonemes import Reading
+from container.kokoro.resampling import Resampler
 from container.kokoro.speech import MAX_FAILURES, Speech
 from container.kokoro.tests.client import TIMEOUT_S, ask
 from container.kokoro.tests.conftest import Served
@@ -186,3 +189,78 @@ async def test_a_language_that_cannot_be_read_makes_no_broken_model(caplog: pyte
                 assert answer.json()["code"] == "synthesis_failed"
             assert (await http.get("/ping")).status_code == 200
             assert (await http.post("/invocations", json={"text": "Hello."})).status_code == 200
+
+
+class SlowEncoder:
+    """Takes until `release` is set."""
+
+    media_type = "audio/wav"
+
+    def __init__(self) -> None:
+        self.begun, self.release = threading.Event(), threading.Event()
+
+    def begin(self, size: int | None = None) -> bytes:
+        del size
+        return b""
+
+    def feed(self, frame: bytes) -> bytes:
+        self.begun.set()
+        assert self.release.wait(TIMEOUT_S), "nobody else was served meanwhile"
+        return frame
+
+    def end(self) -> bytes:
+        return b""
+
+
+async def test_others_are_served_while_a_whole_answer_is_encoded(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, real = SlowEncoder(), formats.encoder
+    monkeypatch.setattr(formats, "encoder", lambda name, rate: encoder if name == "wav" else real(name, rate))
+    body = {"text": "Hello there.", "format": "wav", "stream": False}
+    whole = asyncio.ensure_future(http.post("/invocations", json=body))
+    assert await asyncio.to_thread(encoder.begun.wait, TIMEOUT_S)
+    assert (await http.get("/ping")).status_code == 200
+    encoder.release.set()
+    assert len((await whole).content) == 12 * 2_400
+
+
+async def test_others_are_served_while_the_rate_of_a_whole_answer_is_converted(
+    served: Served, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, seen = 0, []
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    class Watched(Resampler):
+        def feed(self, samples: Samples) -> Samples:
+            seen.append(turns)
+            return super().feed(samples)
+
+    monkeypatch.setattr(synthesis, "Resampler", Watched)
+    others = asyncio.run_coroutine_threadsafe(count(), served.loop)
+    body = {"text": "A sentence " + "of words " * 20, "sample_rate": 8000, "stream": False}
+    assert (await http.post("/invocations", json=body)).status_code == 200
+    others.cancel()
+    assert len(seen) > 20
+    assert len(set(seen)) > len(seen) / 2, "the conversion kept the loop for itself"
+
+
+@pytest.mark.parametrize(("path", "name"), [("/invocations", "text"), ("/v1/audio/speech", "input")])
+@pytest.mark.parametrize(
+    ("fields", "code"), [({}, "text_required"), ({"text": "x", "input": "x", "voice": "\ud800"}, "unknown_voice")]
+)
+async def test_half_a_surrogate_pair_is_repeated_not_stumbled_over(
+    http: httpx.AsyncClient, path: str, name: str, fields: dict[str, str], code: str
+) -> None:
+    answer = await http.post(path, content=json.dumps({name: "", "request_id": "\ud800"} | fields).encode())
+    assert answer.status_code == 400
+    refusal = answer.json()
+    if name == "input":  # this shape repeats no id
+        assert refusal["error"]["code"] == code
+    else:
+        assert (refusal["code"], refusal["request_id"]) == (code, "\ud800")

@@ -31,7 +31,7 @@ def test_context_decides(phonemizer: Phonemizer) -> None:
         ("$3.50", "θɹˈi dˈɑləɹz"),
         ("$2M", "mˈɪljᵊn dˈɑləɹz"),
         ("٣", "θɹˈi"),
-        ("[our site](https://example.com/a)", "sˈIt"),
+        ("our site: https://example.com/a", "sˈIt"),
         ("5°C", "sˈɛlsiəs"),
         ("50%", "pəɹsˈɛnt"),
     ],

@@ -1,6 +1,7 @@
 """Weights from S3, against moto's S3 in this process."""
 
 import hashlib
+import importlib.util
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from container.kokoro import s3, weights
+from container.kokoro import s3, voices, weights
 from container.kokoro.errors import SetupError
 from container.kokoro.voices import VOICE_BYTES
 from container.kokoro.weights import resolve
@@ -225,3 +226,21 @@ def test_torch_takes_the_checkpoint_only(bucket: Any, requests: list[str]) -> No
     put(bucket, weights.CHECKPOINT_NAME, b"checkpoint")
     assert resolve(URL, "torch").model.name == weights.CHECKPOINT_NAME
     assert not any(line.startswith("mine") for line in requests)
+
+
+def test_voices_that_only_torch_reads_are_refused_before_anything_is_fetched(
+    bucket: Any, requests: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else find(name))
+    put(bucket, "voices/af_sky.pt", b"tensor")
+    with pytest.raises(SetupError, match=rf"{URL}: af_sky.pt can only be read with torch.*Put a .bin beside each"):
+        resolve(URL, "onnx")
+    assert requests == []
+    put(bucket, "voices/af_sky.bin", bytes(VOICE_BYTES))
+    assert voices.load(resolve(URL, "onnx").voices).names == ["af_heart", "af_sky"]
+
+
+def test_every_voice_that_can_be_asked_for_is_fetched(bucket: Any) -> None:
+    put(bucket, "voices/af_2nd_try.bin", bytes(VOICE_BYTES))
+    assert voices.load(resolve(URL, "onnx").voices).names == ["af_2nd_try", "af_heart"]

@@ -1,4 +1,5 @@
 """Speech without a socket: what an abandoned request still costs, and what is told about one."""
+# ruff: noqa: RUF001  # phonetic symbols are what is tested
 
 import asyncio
 import threading
@@ -9,7 +10,7 @@ import pytest
 
 from container.kokoro.messages import Utterance
 from container.kokoro.pcm import MODEL_RATE, Samples
-from container.kokoro.phonemes import Reading
+from container.kokoro.phonemes import Phonemizer, Reading
 from container.kokoro.speech import Speech
 from container.kokoro.tests.client import TIMEOUT_S
 from container.kokoro.tests.fakes import FakeEngine, FakeReader
@@ -180,3 +181,65 @@ async def test_pieces_side_by_side_share_out_what_they_took() -> None:
     await asyncio.gather(hear(), hear())
     speaking.stop()
     assert 0.4 <= speaking.factor <= 0.8
+
+
+async def spoken(text: str, voice: str = "af_heart") -> list[str]:
+    """Return what is spoken of `text`, piece by piece."""
+    engine = FakeEngine(voice_names=["af_heart", "ef_dora"])
+    speaking = Speech(engine, FakeReader())
+    async for _ in speaking.utter(Utterance(text, voice)).frames():
+        pass
+    speaking.stop()
+    return engine.spoken
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("1. Buy milk\n2. Buy eggs", ["Buy milk", "Buy eggs"]),
+        ("Please:\n1. Buy milk\n2. Buy eggs", ["Please:", "Buy milk", "Buy eggs"]),
+        ('<p style="color: red; font-size: 12px">Hello</p> there', ["Hello", "there"]),
+        ("[Read on. It helps](https://example.com) today.", ["Read on.", "It helps today."]),
+        ("**One sentence. Another one.**", ["One sentence.", "Another one."]),
+        ("<!-- Not. For. Ears. -->Hello.", ["Hello."]),
+        ("Fish &amp; chips.", ["Fish & chips."]),
+        ("```python\n```", []),
+        ("---", []),
+    ],
+)
+async def test_markup_is_gone_before_a_text_is_cut(text: str, pieces: list[str]) -> None:
+    assert await spoken(text) == pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("The answer is\n42. Now you know.", ["The answer is", "42.", "Now you know."]),
+        ("&lt;b&gt; is a tag.", ["<b> is a tag."]),
+    ],
+)
+async def test_what_only_looks_like_markup_is_spoken(text: str, pieces: list[str]) -> None:
+    assert await spoken(text) == pieces
+
+
+async def test_a_piece_that_begins_like_a_list_item_is_read_whole(phonemizer: Phonemizer) -> None:
+    words = "We counted all of the apples in the big basket that stood beside the old door of the house, "
+    text = f"{words}3) {words * 2}and went home."
+    engine = FakeEngine()
+    speaking = Speech(engine, phonemizer)
+    async for _ in speaking.utter(Utterance(text)).frames():
+        pass
+    speaking.stop()
+    assert "θɹˈi" in " ".join(engine.spoken)
+
+
+LONG_URL = "https://docs.example.com/library/some-long-page/and-another-part?with=a&query=too"
+READ = "docs dot example dot com slash library slash some dash long dash page slash and dash another dash part"
+
+
+async def test_an_address_is_read_before_it_could_be_cut() -> None:
+    assert await spoken(f"Look:\n{LONG_URL}\nThanks.") == ["Look:", READ, "Thanks."]
+    assert await spoken("an.address.that.is.longer.than.forty.letters@mail.example.com") == [
+        "an dot address dot that dot is dot longer dot than dot forty dot letters at mail dot example dot com"
+    ]
+    assert "dot" not in " ".join(await spoken(LONG_URL, "ef_dora")), "its words would be English"

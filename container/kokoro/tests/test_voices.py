@@ -4,9 +4,13 @@
 import numpy as np
 import pytest
 
-from container.kokoro import languages, voices
+from container.kokoro import engine, languages, loading, voices
 from container.kokoro.errors import RequestError
+from container.kokoro.messages import Utterance
 from container.kokoro.phonemes import Phonemizer
+from container.kokoro.plan import Piece
+from container.kokoro.settings import Settings
+from container.kokoro.tests.fakes import FakeEngine
 from container.kokoro.vocabulary import MAX_PHONEMES, keep_known
 from container.kokoro.voices import Voices, blend, check_name
 
@@ -92,3 +96,29 @@ def test_odd_texts_never_fail_and_fit_in_any_language(phonemizer: Phonemizer, la
     for run in phonemizer.read(text, language).runs:
         assert 0 < len(run) <= MAX_PHONEMES
         assert keep_known(run) == run
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_languages_of_the_voices_on_offer_are_loaded_before_the_container_is_ready(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, broken: bool
+) -> None:
+    asked: list[str] = []
+
+    def load(language: str) -> languages.Read:
+        asked.append(language)
+        if broken:
+            raise RuntimeError("damaged dictionary")
+        return lambda _: "a"
+
+    monkeypatch.setattr(languages, "load", load)
+    model = FakeEngine(voice_names=["af_heart", "bf_emma", "jf_alpha", "jf_nezumi", "zf_xiaoni"])
+    monkeypatch.setattr(loading, "resolve", lambda *_: None)
+    monkeypatch.setattr(engine, "load", lambda *_: model)
+    speech = loading.loader(Settings())()
+    assert asked == ["j", "z"]
+    speech.warm_up()
+    if not broken:
+        speech.speak(Piece("こんにちは"), Utterance("こんにちは", "jf_alpha"))
+        assert asked == ["j", "z"], "nobody waits for a dictionary"
+    assert ("Japanese cannot be read" in caplog.text) == broken
+    speech.stop()

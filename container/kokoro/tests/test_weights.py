@@ -1,4 +1,5 @@
 import hashlib
+import importlib.util
 import io
 import shutil
 import subprocess
@@ -129,6 +130,52 @@ def test_auto_prefers_what_sagemaker_unpacked(tmp_path: Path, monkeypatch: pytes
     assert resolve("auto", "torch").model == tmp_path / "model" / weights.CHECKPOINT_NAME
 
 
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize(
+    ("engine", "names", "words"),
+    [
+        ("onnx", ["config.json", "kokoro.onxx"], "Found: config.json, kokoro.onxx. Expected a .onnx file"),
+        ("onnx", ["kokoro-v1_0.pth"], "For what is there, set KOKORO_ENGINE to torch"),
+        ("torch", ["a.onnx", "b.onnx"], "For what is there, set KOKORO_ENGINE to onnx"),
+        ("onnx", ["v1/kokoro.onnx"], "Found: v1/.* not in a folder below it"),
+        ("onnx", ["1", "2", "3", "4", "5", "6", "7"], "Found: 1, 2, 3, 4, 5 and 2 more."),
+    ],
+)
+def test_model_data_without_a_model_for_this_engine_is_not_replaced_by_another_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, names: list[str], words: str
+) -> None:
+    monkeypatch.setattr(weights, "SAGEMAKER_DIRECTORY", tmp_path / "model")
+    for name in names:
+        (tmp_path / "model" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "model" / name).write_bytes(b"model")
+    with pytest.raises(SetupError, match=words) as told:
+        resolve("auto", engine)
+    assert f"{tmp_path / 'model'} holds no weights for the engine {engine}" in str(told.value)
+    assert "leave the model data out" in str(told.value)
+
+
+@pytest.mark.parametrize("left_over", [[], [".cache", "lost+found"]])
+def test_an_empty_mount_is_no_model_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_over: list[str]) -> None:
+    monkeypatch.setattr(weights, "SAGEMAKER_DIRECTORY", tmp_path)
+    for name in left_over:
+        (tmp_path / name).mkdir()
+    assert resolve("auto", "onnx").source == "packaged"
+
+
+@pytest.mark.parametrize("choice", ["auto", "directory"])
+def test_a_model_without_voices_gets_none_from_elsewhere(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: str
+) -> None:
+    voice_directory(empty_cache / "voices", "af_heart")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "some.onnx").write_bytes(b"model")
+    monkeypatch.setattr(weights, "SAGEMAKER_DIRECTORY", tmp_path / "model")
+    with pytest.raises(SetupError) as told:
+        resolve("auto" if choice == "auto" else str(tmp_path / "model"), "onnx")
+    assert str(told.value).startswith(f"{tmp_path / 'model'} holds a model, but no voices. Expected voices/*.bin")
+    assert f"leaves in {empty_cache / 'voices'}" in str(told.value)
+
+
 def test_packaged_weights_by_default(weights: Weights) -> None:
     assert (weights.precision, weights.source, weights.sha256) == ("int8", "packaged", packaged.ONNX_SHA256)
 
@@ -156,6 +203,29 @@ def test_only_voices_whose_language_can_be_read_are_offered(tmp_path: Path, monk
     loaded = voices.load(directory)
     assert loaded.names == ["af_heart", "bm_george", "jf_alpha"]
     assert loaded.style("af_heart", 510).shape == (1, 256)
+
+
+def test_a_voice_may_have_digits_and_what_is_no_voice_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    directory = voice_directory(tmp_path / "voices", "af_heart", "af_2nd_try", "AF_Loud", "xf_far", "af")
+    (directory / "README.md").write_text("")
+    loaded = voices.load(directory)
+    assert loaded.names == ["af_2nd_try", "af_heart"]
+    voices.check_name("af_2nd_try+af_heart", loaded.names)
+    assert "left out AF_Loud.bin, af.bin, xf_far.bin, whose names say no language" in caplog.text
+    assert "README" not in caplog.text
+
+
+def test_tensors_without_torch_are_told_and_not_needed_beside_the_same_voice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else find(name))
+    directory = voice_directory(tmp_path / "voices", "af_heart")
+    (directory / "af_heart.pt").write_bytes(b"tensor")
+    assert voices.load(directory).names == ["af_heart"]
+    (directory / "af_sky.pt").write_bytes(b"tensor")
+    with pytest.raises(SetupError, match=r"af_sky.pt can only be read with torch.*Put a .bin beside each"):
+        voices.load(directory)
 
 
 def test_damaged_voices_are_named(tmp_path: Path) -> None:
