@@ -60,7 +60,7 @@ def folder(path: Path) -> dict[str, Path]:
     """Return the files of a folder that the container would take.
 
     Raises:
-        DeployError: it holds no model, or no voices.
+        DeployError: it holds no model, no voices, or voices that the container could not read.
     """
     layout = (
         f"a .onnx file or {_CHECKPOINT}, voices/*.bin or voices/*.pt, and config.json where it is not the usual one"
@@ -74,6 +74,12 @@ def folder(path: Path) -> dict[str, Path]:
     if len(models) != 1 or not voices:
         raise DeployError(
             f"{path} holds {len(models)} models and {len(voices)} voices. Expected is a folder with {layout}."
+        )
+    tensors = sorted(name for name in voices if name.endswith(".pt") and f"{name[:-3]}.bin" not in files)
+    if tensors and models[0] != _CHECKPOINT:  # the endpoint would not start, and say so only in its log
+        raise DeployError(
+            f"{path} holds {models[0]}, for the engine onnx, and {', '.join(tensors[:3])}, which only torch reads. Put "
+            "a .bin beside each: torch.load('NAME.pt', weights_only=True).float().numpy().tofile('NAME.bin')."
         )
     return files
 

@@ -126,6 +126,20 @@ def test_weights_are_named_by_what_is_in_them(tmp_path: Path) -> None:
         weights.folder(folder)
 
 
+def test_voices_that_only_torch_reads_do_not_go_with_a_model_for_onnx(tmp_path: Path) -> None:
+    (tmp_path / "voices").mkdir()
+    model, tensor = tmp_path / "model.onnx", tmp_path / "voices" / "af_heart.pt"
+    for file in (model, tensor):
+        file.write_bytes(b"data")
+    with pytest.raises(DeployError, match=r"model\.onnx, for the engine onnx, and voices/af_heart\.pt, which"):
+        weights.folder(tmp_path)
+    tensor.with_suffix(".bin").write_bytes(b"data")
+    assert "voices/af_heart.bin" in weights.folder(tmp_path)
+    tensor.with_suffix(".bin").unlink()
+    model.rename(tmp_path / "kokoro-v1_0.pth")
+    assert "voices/af_heart.pt" in weights.folder(tmp_path)
+
+
 class _Output:
     """A stream of prepared events."""
 
