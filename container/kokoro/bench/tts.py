@@ -11,6 +11,15 @@ from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS, OURS_BY_SENTENCE, WHOLE_TEXT
 
 KINDS = {"whole text": WHOLE_TEXT, "first sentence": OURS_BY_SENTENCE, "first clause": OURS}
+TEXT = (
+    "Thank you for calling, your order has left our warehouse just now. It should be with you tomorrow, at any time "
+    "between nine and noon. You can follow it online, with the number that is on your receipt. Is there anything else "
+    "that I could do for you, or is that it now?"
+)
+"""Four sentences of 66 characters, 267 in all, as long as the text of the reference.
+
+What it brings to begin with the first sentence depends on how long that is beside the others.
+"""
 REFERENCE_MS = {"whole text": 329.3, "first sentence": 156.7}
 
 
@@ -23,7 +32,7 @@ def plan(options: argparse.Namespace) -> str:
     """Say what would be done."""
     return (
         f"start {len(KINDS)} servers ({', '.join(KINDS)}), one warm-up each, then {options.runs} rounds of one text of "
-        f"{len(client.TEXT)} characters on each"
+        f"{len(TEXT)} characters on each"
     )
 
 
@@ -43,11 +52,11 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
             for mode, address in addresses.items():
                 progress.step(mode)
                 async with client.session(address) as socket:
-                    heard = await client.speak(socket, client.TEXT)
+                    heard = await client.speak(socket, TEXT)
                 if number:  # the first round warms up
                     found[mode].append(heard)
     table = Table(
-        f"Time to first audio, {len(client.TEXT)} characters in four sentences, median of {runs} runs (min - max)",
+        f"Time to first audio, {len(TEXT)} characters in four sentences, median of {runs} runs (min - max)",
         (
             "where",
             "mode",

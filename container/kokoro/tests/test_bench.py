@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from container.kokoro.bench import __main__ as bench
-from container.kokoro.bench import client, leaks, load, naive, servers
+from container.kokoro.bench import client, leaks, load, naive, servers, tts
 from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, conditions, percentile
@@ -284,7 +285,8 @@ async def test_the_naive_server_answers_all_at_once() -> None:
 
 
 def test_the_text_is_as_long_as_the_reference() -> None:
-    assert len(client.TEXT) == 267
+    assert len(client.TEXT) == len(tts.TEXT) == 267
+    assert [len(sentence) for sentence in re.split(r"(?<=[.?]) ", tts.TEXT)] == [66] * 4
 
 
 def test_tables_and_fingerprints() -> None:

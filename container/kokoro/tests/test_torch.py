@@ -1,6 +1,9 @@
 """The torch engine, from the packaged weights: `uv run --extra torch pytest -m torch`."""
 
+import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -309,3 +312,19 @@ def test_on_a_gpu(torch_weights: Weights, phonemizer: Phonemizer, monkeypatch: p
         monkeypatch.setenv("KOKORO_PRECISION", precision)
         lengths.append(len(engine.load("torch", torch_weights).synthesise(run, "af_heart", 1.0)))
     assert lengths[1:] == pytest.approx(lengths[:1] * 2, rel=0.1)
+
+
+@marked
+@pytest.mark.parametrize(("spin", "spins"), [("off", False), ("on", True)])
+def test_threads_that_wait_leave_the_cores_to_others_unless_they_are_to_spin(spin: str, *, spins: bool) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", "import container.kokoro.torch_engine"],
+        env={**environment, "KOKORO_SPIN": spin, "OMP_DISPLAY_ENV": "verbose"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stderr
+    (count,) = re.findall(r"GOMP_SPINCOUNT = '(\d+)'", told)  # what the runtime of OpenMP itself says
+    assert (int(count) > 0) is spins
