@@ -39,6 +39,8 @@ def test_an_unknown_one_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -
 def test_a_signal_ends_it_in_order(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # what a shell starts in the background ignores Ctrl-C, these tests perhaps too
+    given = signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = []
 
     def measure(arguments: Sequence[str]) -> int:
@@ -51,7 +53,10 @@ def test_a_signal_ends_it_in_order(
 
     monkeypatch.setitem(bench.EMULATED, "load", ("", measure))
     before = signal.getsignal(signal.SIGTERM)
-    assert bench.main(["load", "--sessions", "1"]) == 130
+    try:
+        assert bench.main(["load", "--sessions", "1"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, given)
     assert ended == ["what was started"]
     assert capsys.readouterr().err == "\nstopped; nothing was measured to the end\n"
     assert signal.getsignal(signal.SIGTERM) == before
