@@ -31,7 +31,6 @@ from contract_tests.visible import visible
 from contract_tests.workers import (
     auto_workers,
     can_be_interrupted,
-    ended_by_sigterm,
     give_time_to_end,
     is_first,
     is_worker,
@@ -40,6 +39,7 @@ from contract_tests.workers import (
 from emulator import target
 from emulator.launch import TargetError, running, starting
 from emulator.outputfile import output_problem
+from emulator.sigterm import ended_by_sigterm
 
 __all__ = ["ContractFailedError", "judged_by", "profile_name", "pronounce", "tell", "title", "verdicts"]
 

@@ -17,7 +17,6 @@ from emulator.target import Target
 __all__ = [
     "auto_workers",
     "can_be_interrupted",
-    "ended_by_sigterm",
     "give_time_to_end",
     "is_first",
     "is_worker",
@@ -72,13 +71,3 @@ def taking_turns(config: pytest.Config, target: Target, folder: Path) -> Iterato
     with (folder.parent / "contract-turn.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)  # let go when the file is closed, also by a worker that is killed
         yield
-
-
-@contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: a CI that gives up sends it, and what was started must not stay behind."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

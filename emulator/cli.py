@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 from emulator import facts
 from emulator.agentcore.command import add_agent_options, agent_banner, script_of, serving_agent
@@ -27,6 +26,7 @@ from emulator.recording import Recorder, Recording, RecordingError
 from emulator.replay import replay
 from emulator.server import PortInUseError, Server
 from emulator.sidecar import UpgradeRefusedError
+from emulator.sigterm import ended_by_sigterm
 from emulator.switches import Switches, switches
 from emulator.target import SERVERS, parse
 from emulator.trace import SessionTrace, TraceEntry
@@ -187,9 +187,8 @@ def _chosen(options: argparse.Namespace) -> Switches:
     return replace(base, **{name: value for name, value in vars(options).items() if name in names})
 
 
+@ended_by_sigterm()  # while a target is being started, too
 def _up(options: argparse.Namespace) -> int:
-    # a target that is being started has to be ended in order too
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         with contextlib.ExitStack() as stack:
             endpoints = {}
@@ -226,11 +225,6 @@ def _up(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    raise KeyboardInterrupt
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import base64
 import contextlib
 import json
 import os
-import signal
 import sys
 import wave
 from collections.abc import AsyncIterator
@@ -27,6 +26,7 @@ from emulator.http1.client import PeerError
 from emulator.launch import TargetError, launched
 from emulator.outputfile import output_file
 from emulator.server import PortInUseError, Server
+from emulator.sigterm import ended_by_sigterm
 from emulator.target import parse
 
 __all__ = ["Answer", "DemoError", "add_command"]
@@ -148,8 +148,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     add_agent_options(demo, default="agent")
 
 
+@ended_by_sigterm()
 def _demo(options: argparse.Namespace) -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started has to be ended in order
     try:
         script = script_of(options)
         target = parse(options.target)

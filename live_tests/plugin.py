@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime
-import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,6 +23,7 @@ from contract_tests.runner import judge
 from contract_tests.verdict import Status
 from contract_tests.workers import is_worker
 from deploy import images
+from emulator.sigterm import ended_by_sigterm
 from live_tests.agent import READ_TIMEOUT_S
 from live_tests.budget import Budget, disagreement, standing_cost
 from live_tests.cloud import Cloud, UnreachableError, connected
@@ -138,7 +138,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if _unset not in stash and _cloud not in stash:
         stash[_open] = ExitStack()
         # a CI that gives up sends SIGTERM: like Ctrl-C it must not leave behind what was deployed
-        stash[_open].callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
+        stash[_open].enter_context(ended_by_sigterm())
         try:
             stash[_cloud] = stash[_open].enter_context(connected(stash[_settings]))
         except NotConfiguredError as error:

@@ -1,7 +1,6 @@
 """`bench COMMAND`: measure on this machine, and derive from what was measured; tables, JSON, SVG."""
 
 import argparse
-import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -9,6 +8,7 @@ from container.kokoro.bench import __main__ as kokoro
 from emulator.bench import __main__ as round_trips
 from emulator.bench import agent, load, transport
 from emulator.bench import tts as emulated
+from emulator.sigterm import ended_by_sigterm
 
 __all__ = ["main"]
 
@@ -41,15 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return kokoro.run(parser().parse_args(given))
 
 
+@ended_by_sigterm()
 def _emulated(run: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started has to be ended in order
     try:
         return run(arguments)
     except KeyboardInterrupt:
         print("\nstopped; nothing was measured to the end", file=sys.stderr)
         return 130
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 if __name__ == "__main__":

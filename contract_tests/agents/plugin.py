@@ -11,9 +11,9 @@ from contract_tests.agents.check import AgentCheck
 from contract_tests.agents.profile import AgentProfile, load_agent_profile
 from contract_tests.agents.runner import judge_agent
 from contract_tests.agents.target import AgentTarget
-from contract_tests.workers import ended_by_sigterm
 from emulator.agentcore.start import AgentStartError
 from emulator.launch import TargetError
+from emulator.sigterm import ended_by_sigterm
 from emulator.target import Target
 
 __all__ = ["judge_agents"]

@@ -19,9 +19,9 @@ from contract_tests.exit_status import ExitStatus
 from contract_tests.repetition import conclusion, differences, judgement, shown, tally
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Verdict
-from contract_tests.workers import ended_by_sigterm
 from emulator.launch import TargetError, running, starting
 from emulator.outputfile import output_problem
+from emulator.sigterm import ended_by_sigterm
 from emulator.target import SERVERS, Target, TargetSyntaxError, parse
 
 __all__ = ["add_to"]

@@ -2,11 +2,9 @@
 
 import argparse
 import asyncio
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from container.kokoro.bench import (
@@ -34,6 +32,7 @@ from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.result import Derivation, Measurement, Result
 from container.kokoro.engine import ENGINES
 from emulator.outputfile import output_problem
+from emulator.sigterm import ended_by_sigterm
 
 MEASURED: Mapping[str, Measurement] = {
     "tts": tts,
@@ -130,12 +129,6 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("the chart of scaleout is of a second instance under load: it needs --sessions above 0")
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    """End like Ctrl-C, so that servers are ended, too."""
-    del number, frame
-    raise KeyboardInterrupt
-
-
 def _measure(options: argparse.Namespace) -> int:
     measurement = MEASURED[options.command]
     if options.command in LADDERS and options.sessions is None:  # here, so that the conditions have them
@@ -151,11 +144,10 @@ def _measure(options: argparse.Namespace) -> int:
         print(f"would: {measurement.plan(options)}")
         return 0
     progress = Progress()
-    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        result = asyncio.run(measurement.measure(options, progress))
+        with ended_by_sigterm():
+            result = asyncio.run(measurement.measure(options, progress))
     finally:
-        signal.signal(signal.SIGTERM, previous)
         progress.end()
     if not report.has_gpu():
         result.table.rows.append(("a GPU (none here)", *(None for _ in result.table.columns[1:])))
