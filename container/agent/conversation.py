@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from container.agent.request import InvalidRequestError, parse
+from container.agent.request import InvalidRequestError, Request, parse
 from container.agent.timeline import Timeline, frame
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ __all__ = ["Conversation"]
 
 
 class Start(Protocol):
-    """Starts a turn for a payload. Raises InvalidRequestError."""
+    """Starts a turn. Raises InvalidRequestError."""
 
-    def __call__(self, payload: object, *, timeline: Timeline) -> "tuple[Turn, asyncio.Task[None]]":
+    def __call__(self, request: Request, *, timeline: Timeline) -> "tuple[Turn, asyncio.Task[None]]":
         """Return the turn and the task that runs it."""
 
 
@@ -75,10 +75,10 @@ class Conversation:
             self._interrupt()
             return
         try:
-            parse(message)  # what is no prompt stops nobody who is speaking
+            request = parse(message)  # what is no prompt stops nobody who is speaking
             self._interrupt()
             await self._settled()
-            self._turn, task = self._start(message, timeline=Timeline())
+            self._turn, task = self._start(request, timeline=Timeline())
         except InvalidRequestError as error:
             await self._refuse(error.code, str(error))
             return

@@ -17,6 +17,7 @@ from strands.types.content import Messages
 
 from container.agent.encoding import Encoder, encoder
 from container.agent.model_errors import ModelError, model_error
+from container.agent.outgoing import SAMPLE_RATE, Event, Outgoing, seconds
 from container.agent.request import Request
 from container.agent.sentences import SentenceSplitter
 from container.agent.settings import Settings
@@ -26,11 +27,9 @@ from container.agent.timeline import Timeline
 
 __all__ = ["SAMPLE_RATE", "Event", "Turn"]
 
-SAMPLE_RATE = 24_000
 MAX_CHUNK = 24_000
 """Bytes of audio in one event, half a second: base64 or not, it fits into the 32 KB of AgentCore's WebSocket frames."""
 
-_QUEUED = 64
 _STOP_S = 2.0
 """How long a model that was asked to stop may take before its task is cancelled."""
 _LANGUAGES = {"a": "en", "b": "en", "e": "es", "f": "fr", "h": "hi", "i": "it", "j": "ja", "p": "pt", "z": "zh"}
@@ -38,8 +37,6 @@ _LANGUAGES = {"a": "en", "b": "en", "e": "es", "f": "fr", "h": "hi", "i": "it", 
 
 _log = logging.getLogger(__name__)
 _tracer = trace.get_tracer("container.agent")
-
-Event = dict[str, Any]
 
 
 class Turn:
@@ -53,10 +50,8 @@ class Turn:
         self._before = list(agent.messages)
         self._speech = speech
         self._timeline = timeline
+        self._out = Outgoing(timeline)
         self._settings = settings
-        self._queue: asyncio.Queue[tuple[Event, int] | None] = asyncio.Queue(_QUEUED)
-        """Events, each with how many bytes of PCM its audio was made from."""
-        self._read = 0
         self._voice = request.voice or settings.voice
         self._format = request.format or settings.audio_format
         self._clock = asyncio.get_running_loop().time
@@ -72,18 +67,12 @@ class Turn:
         """The session's number of a sentence to the turn's."""
         self._characters = 0
         self._sentences = 0
-        self._chunks = 0
-        self._heard = 0
-        """Bytes of PCM."""
         self._marks: dict[str, float] = {}
         self._span: trace.Span = trace.INVALID_SPAN
         self._began_ns = 0
         self._stop_reason: str | None = None
-        self._emitting = asyncio.Lock()
-        self._stopping = False
         self._failure: Event | None = None
-        self._told = False
-        """Whether the last event has been queued before everything was wound up."""
+        """The last event, where it was queued before everything was wound up."""
         self._spoken_to_the_end = False
         self._said: list[str] = []
         self._aloud = False
@@ -94,28 +83,14 @@ class Turn:
         Of one that was interrupted it is the prompt and the sentences that were handed over.
         """
 
-    async def events(self) -> AsyncIterator[Event]:
+    def events(self) -> AsyncIterator[Event]:
         """Yield the events of the turn; the last one is `done` or `error`. The `data` of `audio_chunk` is bytes."""
-        while (queued := await self._queue.get()) is not None:
-            event, _ = queued
-            event["seq"] = self._read  # an interruption may have taken some out
-            self._read += 1
-            yield event
+        return self._out.events()
 
     def interrupt(self) -> None:
         """Stop speaking: somebody talks into it. The turn ends with a `done` that says so."""
         self._interrupted.set()
-        self._stopping = True
-        # what waits for a slow reader would go on speaking for half a minute
-        for _ in range(self._queue.qsize()):
-            queued = self._queue.get_nowait()
-            if queued is not None and queued[0]["type"] == "audio_chunk":
-                self._chunks -= 1
-                self._heard -= queued[1]
-                continue
-            if queued is not None and queued[0]["type"] == "done":
-                queued[0].update(interrupted=True, total_chunks=self._chunks, duration_s=_seconds(self._heard))
-            self._queue.put_nowait(queued)
+        self._out.interrupt()
 
     async def run(self) -> None:
         """Run the turn. Its failures are events; only a cancellation leaves it, with everything stopped."""
@@ -131,14 +106,12 @@ class Turn:
             span.set_attributes({f"speech.{name}_ms": at for name, at in self._marks.items()})
             if last["type"] == "error":
                 span.set_status(trace.StatusCode.ERROR, last["message"])
-        if not self._told:
-            await self._queue.put((last, 0))
-        await self._queue.put(None)
+        await self._out.end(None if last is self._failure else last)
 
     async def _run(self) -> Event:
         """Return the last event; that of a failure may be on its way already."""
         try:
-            await self._emit(
+            await self._out.emit(
                 "agent_start",
                 mode=self._request.mode,
                 voice=self._voice,
@@ -155,8 +128,8 @@ class Turn:
             "done",
             interrupted=interrupted,
             sentences=self._sentences,
-            total_chunks=self._chunks,
-            duration_s=_seconds(self._heard),
+            total_chunks=self._out.chunks,
+            duration_s=seconds(self._out.pcm),
             first_text_ms=self._marks.get("first_text"),
             first_sentence_ms=self._marks.get("first_sentence"),
             first_audio_ms=self._marks.get("first_audio"),
@@ -195,15 +168,14 @@ class Turn:
                 for task in done:
                     task.result()
         except Exception as failure:
-            self._stopping = True
-            if not self._emitting.locked() and not self._queue.full():
+            self._out.stopped = True
+            if self._out.has_room:
                 # at once: to stop a model and to leave a container may take seconds
                 self._failure = self._failed(failure)
-                self._queue.put_nowait((self._failure, 0))
-                self._told = True
+                self._out.put_at_once(self._failure)
             raise
         finally:
-            self._stopping = True
+            self._out.stopped = True
             await self._through(self._wind_up(text, audio, clock, interrupt))
 
     async def _through(self, work: Coroutine[Any, Any, None]) -> None:
@@ -213,8 +185,7 @@ class Turn:
         cancelled = me is not None and me.cancelling() > 0
         while True:
             if cancelled:  # nobody reads any more: the text side must not wait for room
-                while not self._queue.empty():
-                    self._queue.get_nowait()
+                self._out.forget()
             try:
                 await asyncio.shield(task)
                 break
@@ -242,12 +213,6 @@ class Turn:
         await asyncio.wait([text], timeout=_STOP_S)
         text.cancel()
 
-    async def _emit(self, kind: str, pcm: int = 0, **fields: Any) -> None:
-        """Queue an event, of audio with its bytes of PCM; wait while the reader is slow."""
-        async with self._emitting:  # so that numbers and times are in the order in which the events arrive
-            if not self._stopping:
-                await self._queue.put((self._timeline.event(kind, **fields), pcm))
-
     def _mark(self, name: str) -> None:
         """Note when something happened for the first time."""
         if name not in self._marks:
@@ -263,7 +228,7 @@ class Turn:
             while (event := await self._next(stream)) is not None:
                 await self._take(event)
         await self._hand_over(self._splitter.flush(), last=True)
-        await self._emit(
+        await self._out.emit(
             "text_done", stop_reason=self._stop_reason, characters=self._characters, sentences=self._sentences
         )
         self._speech.end_turn()
@@ -291,7 +256,7 @@ class Turn:
             if text:
                 self._mark("first_text")
                 self._characters += len(text)
-                await self._emit("text", text=text)
+                await self._out.emit("text", text=text)
                 await self._hand_over(self._splitter.feed(text))
                 self._fed.set()
         elif "message" in event or "start_event_loop" in event or "current_tool_use" in event:
@@ -335,8 +300,8 @@ class Turn:
         self._mark("first_sentence")
         number = self._sentences
         self._sentences += 1
-        await self._emit("sentence", sentence=number, text=written, spoken=spoken)
-        if not self._stopping:
+        await self._out.emit("sentence", sentence=number, text=written, spoken=spoken)
+        if not self._out.stopped:
             self._numbers[self._speech.say(spoken).number] = number
             self._aloud = self._aloud or any(map(str.isalnum, spoken))
             self._said.append(written)
@@ -357,14 +322,15 @@ class Turn:
                             await self._chunk(number, sound.feed(pcm), len(pcm))
                     elif isinstance(event, Finished):
                         await self._chunk(number, sound.end())
-                        seconds = _seconds(size)
-                        await self._emit("sentence_end", sentence=number, duration_s=seconds, complete=event.complete)
+                        await self._out.emit(
+                            "sentence_end", sentence=number, duration_s=seconds(size), complete=event.complete
+                        )
                         sound, size = self._encoder(), 0
         except SpeechError:
             await self._chunk(number, sound.end())  # what came before is kept
             raise
         self._spoken_to_the_end = True
-        if self._aloud and not self._heard:
+        if self._aloud and not self._out.pcm:
             raise SpeechError(
                 "no_audio",
                 "the speech container completed every sentence without any audio; expected were frames of PCM between "
@@ -376,22 +342,14 @@ class Turn:
 
     async def _chunk(self, sentence: int, data: bytes, pcm: int = 0) -> None:
         """Send audio that was made from `pcm` bytes of PCM."""
-        if self._stopping:
-            return
-        self._heard += pcm
-        if data:
+        if data and not self._out.stopped:
             self._mark("first_audio")
-            self._chunks += 1
-            await self._emit("audio_chunk", pcm, sentence=sentence, format=self._format, data=data)
+        await self._out.audio(data, pcm, sentence=sentence, format=self._format)
 
 
 def _generator(stream: AsyncIterator[Any]) -> AsyncGenerator[Any]:
     """Give the agent's stream its real type, which has aclose()."""
     return cast("AsyncGenerator[Any]", stream)
-
-
-def _seconds(size: int) -> float:
-    return round(size / 2 / SAMPLE_RATE, 3)
 
 
 async def _guarded(work: Coroutine[Any, Any, None]) -> None:

@@ -43,7 +43,7 @@ class VoiceAgent:
         """Run one turn and yield its events as frames of text/event-stream. A caller that leaves ends the turn."""
         timeline = Timeline(request_id)
         try:
-            turn, task = self.start(payload, timeline=timeline, session_id=session_id)
+            turn, task = self.start(parse(payload), timeline=timeline, session_id=session_id)
         except InvalidRequestError as error:
             yield sse(timeline.event("error", code=error.code, message=str(error)))
             return
@@ -57,13 +57,12 @@ class VoiceAgent:
                 task.cancel()  # and do not wait: what is awaited here is cancelled too
 
     def start(
-        self, payload: object, *, timeline: Timeline, session_id: str | None, keep: bool = False
+        self, request: Request, *, timeline: Timeline, session_id: str | None, keep: bool = False
     ) -> tuple[Turn, "asyncio.Task[None]"]:
         """Start a turn of a conversation (None: of none). `keep`: the next one will use its speech session too.
 
         Raises InvalidRequestError.
         """
-        request = parse(payload)
         if not self._settings.endpoint:
             raise InvalidRequestError(
                 "the agent has no voice: set SPEECH_ENDPOINT to the name of a SageMaker endpoint that speaks",

@@ -13,6 +13,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from emulator.agentcore.sse import EventReader
+from emulator.bench.first_audio import audio_size
 
 __all__ = ["Carried", "CarriedError", "over_events", "over_websocket"]
 
@@ -44,8 +45,7 @@ def over_events(blocks: Iterable[bytes]) -> Carried:
         payload += len(block)
         for event in reader.feed(block):
             last = str(event.get("type"))
-            data = event.get("data") or ""
-            audio += len(data) * 3 // 4 - data[-2:].count("=")
+            audio += audio_size(event)
     _check(last)
     return Carried(payload, audio)
 

@@ -13,7 +13,7 @@ from emulator.agentcore.sse import EventReader
 from emulator.bedrock.script import Turn
 from emulator.bench.figures import figures, headline
 
-__all__ = ["Condition", "Run", "report", "row_of", "timed"]
+__all__ = ["Condition", "Run", "audio_size", "report", "row_of", "timed"]
 
 _REFERENCE = (
     "For comparison, published for AWS's sample (one run each, Claude Opus, a longer text): bidi 2.4x earlier than "
@@ -100,7 +100,7 @@ def timed(
             arrived.setdefault(kind, now)
             said.setdefault(kind, float(event.get("t_ms", "nan")))
             if kind == "audio_chunk":
-                audio += len(event.get("data") or event.get("audio") or "") * 3 // 4
+                audio += audio_size(event)
     reader.finish()
     missing = [kind for kind in ("agent_start", "audio_chunk", "text_done", "done") if kind not in arrived]
     if missing:
@@ -114,6 +114,12 @@ def timed(
         said["done"] - said["agent_start"],
         audio,
     )
+
+
+def audio_size(event: dict[str, Any]) -> int:
+    """Return how many bytes of audio an event has, in base64; 0 if it is of another kind."""
+    data: str = event.get("data") or event.get("audio") or ""
+    return len(data) * 3 // 4 - data[-2:].count("=")
 
 
 def row_of(condition: Condition | str, mode: str, runs: Iterable[Run]) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""What a turn tells its reader: events in order, and how much audio is in them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from container.agent.timeline import Timeline
+
+__all__ = ["SAMPLE_RATE", "Event", "Outgoing", "seconds"]
+
+SAMPLE_RATE = 24_000
+_QUEUED = 64
+
+Event = dict[str, Any]
+
+
+class Outgoing:
+    """A queue of events, which makes its writers wait while the reader is slow."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._queue: asyncio.Queue[tuple[Event, int] | None] = asyncio.Queue(_QUEUED)
+        """Events, each with how many bytes of PCM its audio was made from."""
+        self._emitting = asyncio.Lock()
+        self._read = 0
+        self.stopped = False
+        """Whether nothing more is to be told but the last event."""
+        self.chunks = 0
+        self.pcm = 0
+        """Bytes of PCM that all the audio was made from."""
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield the events to the last one."""
+        while (queued := await self._queue.get()) is not None:
+            event, _ = queued
+            event["seq"] = self._read  # an interruption may have taken some out
+            self._read += 1
+            yield event
+
+    async def emit(self, kind: str, pcm: int = 0, **fields: Any) -> None:
+        """Queue an event, of audio with its bytes of PCM; wait while the reader is slow."""
+        async with self._emitting:  # so that times are in the order in which the events arrive
+            if not self.stopped:
+                await self._queue.put((self._timeline.event(kind, **fields), pcm))
+
+    async def audio(self, data: bytes, pcm: int, **fields: Any) -> None:
+        """Queue audio that was made from `pcm` bytes of PCM; an encoder may hold all of it back."""
+        if self.stopped:
+            return
+        self.pcm += pcm
+        if data:
+            self.chunks += 1
+            await self.emit("audio_chunk", pcm, **fields, data=data)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether an event can be queued without waiting, and none waits already."""
+        return not self._emitting.locked() and not self._queue.full()
+
+    def put_at_once(self, event: Event) -> None:
+        """Queue an event; there has to be room."""
+        self._queue.put_nowait((event, 0))
+
+    async def end(self, last: Event | None) -> None:
+        """Queue the last event, if it has not been queued yet, and the end."""
+        if last is not None:
+            await self._queue.put((last, 0))
+        await self._queue.put(None)
+
+    def interrupt(self) -> None:
+        """Tell nothing more, and take back the audio that waits: a slow reader would go on hearing it for long."""
+        self.stopped = True
+        for _ in range(self._queue.qsize()):
+            queued = self._queue.get_nowait()
+            if queued is not None:
+                event, pcm = queued
+                if event["type"] == "audio_chunk":
+                    self.chunks -= 1
+                    self.pcm -= pcm
+                    continue
+                if event["type"] == "done":
+                    event.update(interrupted=True, total_chunks=self.chunks, duration_s=seconds(self.pcm))
+            self._queue.put_nowait(queued)
+
+    def forget(self) -> None:
+        """Make room: nobody reads any more."""
+        while not self._queue.empty():
+            self._queue.get_nowait()
+
+
+def seconds(size: int) -> float:
+    """Return how long so many bytes of PCM are."""
+    return round(size / 2 / SAMPLE_RATE, 3)
