@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from container.kokoro import formats, messages, openai
 from container.kokoro.answers import AsciiJson
@@ -26,6 +27,8 @@ MAX_DISCARDED = 32 << 20
 CLIENT_GONE = 499
 """Nobody receives it; it is what access logs call this."""
 _LOOK_S = 0.25
+
+_log = logging.getLogger(__name__)
 
 
 async def invoke(
@@ -62,7 +65,7 @@ async def invoke(
         return fail(error)
     if first is None:
         return Response(status_code=CLIENT_GONE)
-    return _Stream(first, parts, encoder.media_type)
+    return _Stream(first, parts, encoder.media_type, settings.stall_s or None)
 
 
 def failure(error: RequestError) -> Response:
@@ -107,10 +110,17 @@ class Answer:
             self._telemetry.done("http", self.delivery.utterance, self.delivery, outcome, code=code)
 
 
-class _Stream(StreamingResponse):
-    """Sends `first` and then the rest of `parts`; ends the work also where the client left before any was sent."""
+class _StalledError(Exception):
+    """The client reads nothing."""
 
-    def __init__(self, first: bytes, parts: AsyncGenerator[bytes], media_type: str) -> None:
+
+class _Stream(StreamingResponse):
+    """Sends `first` and then the rest of `parts`; ends the work also where the client left before any was sent.
+
+    A client that reads nothing for `limit_s` seconds is left: the answer stays without its end.
+    """
+
+    def __init__(self, first: bytes, parts: AsyncGenerator[bytes], media_type: str, limit_s: float | None) -> None:
         async def joined() -> AsyncGenerator[bytes]:
             if first:
                 yield first
@@ -119,11 +129,22 @@ class _Stream(StreamingResponse):
 
         super().__init__(joined(), media_type=media_type)
         self._parts = parts
+        self._limit_s = limit_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, as an ASGI application."""
+
+        async def send_in_time(message: Message) -> None:
+            try:
+                async with asyncio.timeout(self._limit_s):
+                    await send(message)
+            except TimeoutError as error:
+                raise _StalledError from error
+
         try:
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, send_in_time)
+        except _StalledError:
+            _log.info("nothing that was sent was read in %g s: the answer is broken off", self._limit_s)
         finally:
             await self._parts.aclose()
 

@@ -18,18 +18,31 @@ MAX_MESSAGE = 1 << 20
 
 
 class Server(uvicorn.Server):
-    """uvicorn, but sessions are told to end before their connections are closed under them (code 1012)."""
+    """uvicorn, but sessions are told to end before their connections are closed under them (code 1012).
 
-    def __init__(self, config: uvicorn.Config, app: Starlette, grace_s: float) -> None:
-        super().__init__(config)
+    And a connection does not outlive the time that its client may read nothing: uvicorn closes one only once all that
+    was written is sent, which would be never.
+    """
+
+    def __init__(self, app: Starlette, settings: Settings) -> None:
+        super().__init__(_configuration(app, settings))
         self._app = app
-        self._grace_s = grace_s
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen. What is accepted inherits the options of the listener."""
+        await super().startup(sockets)
+        # twice as long: the session or the answer is ended first, with a reason for a client that does read on
+        limit_ms = round(self._settings.stall_s * 2000)
+        if limit_ms and hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+            for listener in (listener for server in self.servers for listener in server.sockets):
+                listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit_ms)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no new connections, end the sessions with 1001, then all the rest."""
         for server in self.servers:
             server.close()
-        await self._app.state.sessions.stop(self._grace_s)
+        await self._app.state.sessions.stop(self._settings.stop_grace_s)
         await super().shutdown(sockets)
 
 
@@ -44,7 +57,7 @@ def serve(settings: Settings) -> int:
         server.should_exit = True
 
     app = create_app(loader(settings), on_failure=stop, settings=settings)
-    server = Server(configuration(app, settings), app, settings.stop_grace_s)
+    server = Server(app, settings)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     server.run()
@@ -54,8 +67,7 @@ def serve(settings: Settings) -> int:
     return 1 if failure is not None else 0
 
 
-def configuration(app: Starlette, settings: Settings) -> uvicorn.Config:
-    """Return how uvicorn is set up for `app`."""
+def _configuration(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         host=settings.host,

@@ -46,7 +46,7 @@ class Settings:
     stall_s: float = _setting(
         300.0,
         "KOKORO_STALL",
-        "seconds in which a client reads nothing of what is sent, after which its session is ended; 0: never",
+        "seconds in which a client reads nothing of what is sent, after which its session or answer is ended; 0: never",
         low=0,
         high=86_400,
     )

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from container.agent.tests.serving import frames
+from container.conftest import UNCHECKED_HASH, kinds_of_bytecode
 
 HERE = Path(__file__).parents[1]
 ROOT = HERE.parents[1]
@@ -141,6 +142,13 @@ def image(engine: docker.DockerClient) -> tuple[docker.DockerClient, str]:
         rm=True,
     )
     return engine, str(built.id)
+
+
+@pytest.mark.image
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_its_bytecode_carries_no_time_of_the_build(image: tuple[docker.DockerClient, str]) -> None:
+    kinds = kinds_of_bytecode(*image)
+    assert set(kinds) == {UNCHECKED_HASH}, kinds
 
 
 @pytest.mark.image

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 
 from container.kokoro.app import WEBSOCKET_PATH
-from container.kokoro.server import MAX_MESSAGE, Server, configuration
+from container.kokoro.server import MAX_MESSAGE, Server
 from container.kokoro.settings import Settings
 from container.kokoro.tests import faked
 
@@ -37,7 +37,7 @@ def serving(app: Starlette, name: str, settings: Settings | None = None) -> Gene
 
 @contextmanager
 def _uvicorn(app: Starlette, listener: socket.socket, settings: Settings) -> Generator[None]:
-    server = Server(configuration(app, settings), app, settings.stop_grace_s)
+    server = Server(app, settings)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

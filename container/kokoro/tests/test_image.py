@@ -12,6 +12,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from container.conftest import UNCHECKED_HASH, kinds_of_bytecode
 from container.kokoro.packaged import ONNX_SHA256
 from container.kokoro.tests.client import ask, control, drain
 from container.kokoro.tests.servers import session
@@ -139,6 +140,11 @@ def test_its_size_is_told_and_bounded(
     with capsys.disabled():
         print(f"\n{image}: {built.attrs['Size'] / 1e6:.0f} MB, {base / 1e6:.0f} MB of it the first layer of its base")
     assert built.attrs["Size"] < MOST_BYTES
+
+
+def test_its_bytecode_carries_no_time_of_the_build(engine: docker.DockerClient, image: str) -> None:
+    kinds = kinds_of_bytecode(engine, image)
+    assert set(kinds) == {UNCHECKED_HASH}, kinds
 
 
 async def test_it_becomes_ready_speaks_and_stops(image: str) -> None:

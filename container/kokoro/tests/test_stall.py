@@ -2,11 +2,16 @@
 
 import asyncio
 import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
+import httpx
 import pytest
 from starlette.types import Message
 
-from container.kokoro import messages
+from container.kokoro import app, messages
 from container.kokoro.errors import RequestError
 from container.kokoro.model import Model
 from container.kokoro.sessions import Sessions
@@ -15,6 +20,8 @@ from container.kokoro.telemetry import Telemetry
 from container.kokoro.tests.client import TIMEOUT_S
 from container.kokoro.tests.conftest import metric
 from container.kokoro.tests.fakes import FakeEngine, Socket, speech
+from container.kokoro.tests.servers import SERVERS, serving
+from container.kokoro.tests.servers import session as open_session
 
 LONG = json.dumps({"text": "One sentence. " * 1000})
 HELLO = json.dumps({"text": "Hello there, all of you."})
@@ -106,3 +113,65 @@ async def test_the_server_stops_also_where_a_client_does_not_read_the_end_of_its
         await idle.wait()
         await bench.sessions.stop(0)
     assert (client.sent[-1]["type"], client.sent[-1]["code"]) == ("websocket.close", 1001)
+
+
+STALLED = Settings(stall_s=0.4, max_text=200_000)
+ENDLESS = json.dumps({"text": "One sentence. " * 10_000}).encode()
+"""80 MB of audio: more than the buffers of both ends hold."""
+
+
+@asynccontextmanager
+async def deaf_client(server: str) -> AsyncIterator[tuple[int, socket.socket, FakeEngine]]:
+    """Serve, ask for an endless answer over HTTP, and read nothing of it; yield the port, the client, the engine."""
+    engine = FakeEngine()
+    application = app.create_app(lambda: speech(engine, STALLED), settings=STALLED)
+    request = b"POST /invocations HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n%s" % (len(ENDLESS), ENDLESS)
+    with serving(application, server, STALLED) as port:
+        assert await asyncio.to_thread(application.state.model.done.wait, TIMEOUT_S)
+        async with httpx.AsyncClient() as http:
+            assert (await http.get(f"http://127.0.0.1:{port}/ping")).status_code == 200
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(request)
+            yield port, client, engine
+
+
+async def is_broken_off(port: int, transport: str) -> None:
+    """Return when the server has ended the only request, and nothing of it is left."""
+    async with asyncio.timeout(TIMEOUT_S), httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+        while True:
+            text = (await http.get("/metrics")).text
+            if metric(text, "kokoro_requests_total", transport=transport, outcome="disconnected"):
+                break
+            await asyncio.sleep(0.05)
+    assert metric(text, "kokoro_requests_in_flight", transport=transport) == 0
+    assert metric(text, "kokoro_waiting") == 0
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_an_answer_over_http_that_nobody_reads_is_broken_off(server: str) -> None:
+    async with deaf_client(server) as (port, client, engine):
+        await is_broken_off(port, "http")
+        assert len(engine.spoken) < 10_000, "the text was spoken to its end"
+        client.settimeout(TIMEOUT_S)
+        received = b"".join(iter(lambda: client.recv(1 << 20), b""))  # whoever reads on after all gets what was sent
+    assert received.startswith(b"HTTP/1.1 200")
+    assert not received.endswith(b"0\r\n\r\n"), "it says that it is complete"
+
+
+def connections(port: int) -> int:
+    """Return how many connections of the server on `port` are there, as the kernel counts."""
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening, ended = "0A", "06"
+    return sum(row[1].endswith(f":{port:04X}") and row[3] not in (listening, ended) for row in rows)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel has no TCP_USER_TIMEOUT: Linux has")
+async def test_no_connection_is_left_of_a_client_that_never_reads() -> None:
+    async with deaf_client("uvicorn") as (port, _, _), open_session(port) as ws:
+        await ws.send(ENDLESS)
+        ws.transport.pause_reading()
+        for transport in ("http", "websocket"):
+            await is_broken_off(port, transport)
+        async with asyncio.timeout(TIMEOUT_S):
+            while connections(port):  # noqa: ASYNC110  # the kernel has no event for it
+                await asyncio.sleep(0.05)
