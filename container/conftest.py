@@ -11,7 +11,6 @@ from docker.errors import DockerException
 
 from emulator.tests.required import lacking
 
-
 _KINDS = """
 import pathlib
 kinds = {}

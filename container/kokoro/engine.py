@@ -30,13 +30,16 @@ def threads() -> int:
     return whole_number("KOKORO_THREADS", min(len(os.sched_getaffinity(0)), 4), 256)
 
 
-def whole_number(variable: str, default: int, most: int) -> int:
-    """Return the value of an environment variable, 1 to `most`; unset or empty means `default`. Raises SetupError."""
+def whole_number(variable: str, default: int, most: int, also: str = "") -> int:
+    """Return the value of an environment variable, 1 to `most`; unset or empty means `default`. Raises SetupError.
+
+    `also` is what else the caller takes, for the error.
+    """
     text = os.environ.get(variable, "")
     if not text:
         return default
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= most:
-        raise SetupError(f"{variable} is {text!r}, expected a whole number from 1 to {most}.")
+        raise SetupError(f"{variable} is {text!r}, expected a whole number from 1 to {most}{also}.")
     return int(text)
 
 

@@ -1,14 +1,16 @@
 """Kokoro on torch, CPU or CUDA. Needs the extra 'torch'."""
 
 import contextlib
+import math
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from container.kokoro import voices
+from container.kokoro import batch, voices
 from container.kokoro.engine import threads, whole_number
 from container.kokoro.errors import SetupError, SynthesisError
 from container.kokoro.kmodel import kmodel_class
@@ -42,6 +44,8 @@ PRECISIONS = ("fp32", "bf16", "fp16")
 _WARM_UP = "həlO ðɛɹ, "
 _WARM_UP_LENGTHS = (24, 96, 240, MAX_PHONEMES)
 """Phonemes: a GPU plans anew for sizes it has not seen, and its memory is best asked for once, the largest first."""
+_TRIAL = 96
+"""Phonemes of the longest text of a batch that is tried: a sentence. The shortest has half of it."""
 
 
 type _Run = tuple[str, str, float]
@@ -65,14 +69,14 @@ class TorchEngine:
             _keep_source_in_fp32(self._model.decoder.generator, self._device.type)
         self._voices = voices.load(weights.voices)
         self.voice_names = self._voices.names
-        self.together = whole_number("KOKORO_BATCH", 1, MAX_BATCH)
-        self._batches = Together[_Run, Samples](self.speak_together, self.together, _are_alike)
-        batch = f", batches of {self.together}" if self.together > 1 else ""
-        self.description = f"torch {torch.__version__} on {_name(self._device)}, {self._precision}{batch}, {weights}"
         if self._device.type == "cuda":
             torch.backends.cudnn.benchmark = False  # every sentence has another length: it would search anew each time
             torch.set_float32_matmul_precision("high")  # TF32
             self._warm_up()
+        self.together = self._batch_size()
+        self._batches = Together[_Run, Samples](self.speak_together, self.together, _are_alike)
+        batches = f", batches of {self.together}" if self.together > 1 else ""
+        self.description = f"torch {torch.__version__} on {_name(self._device)}, {self._precision}{batches}, {weights}"
 
     def synthesise(self, phonemes: str, voice: str, speed: float) -> Samples:
         """Speak one run of phonemes, with what other threads ask for meanwhile. Raises SynthesisError."""
@@ -105,10 +109,31 @@ class TorchEngine:
         return torch.autocast(self._device.type, dtype=torch.bfloat16 if self._precision == "bf16" else torch.float16)
 
     def _warm_up(self) -> None:
-        text = _WARM_UP * (MAX_PHONEMES // len(_WARM_UP) + 1)
-        voice = self.voice_names[0]
         for length in sorted(_WARM_UP_LENGTHS, reverse=True):
-            self.synthesise(text[:length], voice, 1.0)
+            self._speak_lengths([length])
+
+    def _speak_lengths(self, lengths: Sequence[int]) -> None:
+        """Speak texts of so many phonemes in one pass."""
+        text = _WARM_UP * (MAX_PHONEMES // len(_WARM_UP) + 1)
+        self.speak_together([(text[:length], self.voice_names[0], 1.0) for length in lengths])
+
+    def _batch_size(self) -> int:
+        """Return how many texts one pass takes: KOKORO_BATCH, else what pays on this GPU, on a CPU one."""
+        default = batch.AUTO if self._device.type == "cuda" else ""
+        if (os.environ.get("KOKORO_BATCH") or default) == batch.AUTO:
+            return batch.size_that_pays(self._cost)
+        return whole_number("KOKORO_BATCH", 1, MAX_BATCH, f", or {batch.AUTO}")
+
+    def _cost(self, size: int) -> float:
+        """Return the seconds that one phoneme takes in a batch of `size`; infinitely many where it has no place."""
+        lengths = [_TRIAL - _TRIAL // 2 * number // size for number in range(size)]
+        try:
+            self._speak_lengths(lengths)  # the first pass of a shape plans
+            begun = time.perf_counter()
+            self._speak_lengths(lengths)
+        except SynthesisError:
+            return math.inf
+        return (time.perf_counter() - begun) / sum(lengths)
 
 
 def _are_alike(one: _Run, other: _Run) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from container.kokoro import engine
+from container.kokoro.batch import size_that_pays
 from container.kokoro.bench.batching import distance
 from container.kokoro.engine import Engine
 from container.kokoro.errors import SetupError
@@ -53,14 +54,6 @@ def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "rand", torch.zeros)
 
 
-def spectrum(samples: Samples) -> Samples:
-    """Share of the energy in each of 24 bands of 250 Hz."""
-    power = np.abs(np.fft.rfft(samples)) ** 2
-    bands = (np.fft.rfftfreq(len(samples), 1 / 24_000) // 250).astype(int)
-    energy = np.bincount(bands, power)[:24]
-    return np.asarray(np.sqrt(energy / energy.sum()), dtype=np.float32)
-
-
 SENTENCES = [
     "The quick brown fox jumps over the lazy dog.",
     "Please call me back before the end of the week.",
@@ -71,26 +64,30 @@ APART_DB = 11
 """Mean of three sentences. Measured: 4.7 to 6.1 for the two engines, 16 and more for another text or voice."""
 
 
-@marked
-def test_it_says_the_same_as_onnx_and_the_measure_tells_texts_and_voices_apart(
-    torch_engine: Engine, onnx: Engine, phonemizer: Phonemizer
-) -> None:
+def they_say_the_same(one: Engine, other: Engine, phonemizer: Phonemizer) -> None:
+    """Compare two engines; a control shows that the measure tells other texts and voices apart."""
+
     def takes(model: Engine, voice: str) -> list[Samples]:
         return [model.synthesise(phonemizer.read(text, voice[0]).runs[0], voice, 1.0) for text in SENTENCES]
 
     def apart(some: list[Samples], others: list[Samples]) -> float:
         return float(np.mean([distance(one, other) for one, other in zip(some, others, strict=True)]))
 
-    ours, theirs = ({voice: takes(model, voice) for voice in VOICES} for model in (torch_engine, onnx))
+    ours, theirs = ({voice: takes(model, voice) for voice in VOICES} for model in (one, other))
     for number, voice in enumerate(VOICES):
-        for one, other in zip(ours[voice], theirs[voice], strict=True):
-            assert one.dtype == np.float32
-            assert len(one) == pytest.approx(len(other), rel=0.1)
-            assert 0.05 < np.abs(one).max() < 1.5
+        for mine, yours in zip(ours[voice], theirs[voice], strict=True):
+            assert mine.dtype == np.float32
+            assert len(mine) == pytest.approx(len(yours), rel=0.1)
+            assert 0.05 < np.abs(mine).max() < 1.5
         assert apart(ours[voice], theirs[voice]) < APART_DB
         other_texts, other_voice = theirs[voice][1:] + theirs[voice][:1], theirs[VOICES[number - 1]]
         assert apart(ours[voice], other_texts) > APART_DB
         assert apart(ours[voice], other_voice) > APART_DB
+
+
+@marked
+def test_it_says_the_same_as_onnx(torch_engine: Engine, onnx: Engine, phonemizer: Phonemizer) -> None:
+    they_say_the_same(torch_engine, onnx, phonemizer)
 
 
 @marked
@@ -199,7 +196,7 @@ def test_without_the_extra_the_error_names_it(weights: Weights) -> None:
     [
         ("KOKORO_DEVICE", "tpu", "KOKORO_DEVICE is 'tpu', expected cpu, cuda or cuda:NUMBER"),
         ("KOKORO_DEVICE", "cuda:99", "KOKORO_DEVICE is 'cuda:99', but torch sees"),
-        ("KOKORO_BATCH", "0", "KOKORO_BATCH is '0', expected a whole number from 1 to 64"),
+        ("KOKORO_BATCH", "0", "KOKORO_BATCH is '0', expected a whole number from 1 to 64, or auto"),
         ("KOKORO_PRECISION", "int4", "expected one of fp32, bf16, fp16"),
     ],
 )
@@ -227,11 +224,7 @@ def test_bf16_says_the_same(
     monkeypatch.setenv("KOKORO_PRECISION", "bf16")
     half = engine.load("torch", torch_weights)
     assert "on cpu, bf16" in half.description
-    run = phonemizer.read("The quick brown fox jumps over the lazy dog.", "a").runs[0]
-    ours, theirs = half.synthesise(run, "af_heart", 1.0), torch_engine.synthesise(run, "af_heart", 1.0)
-    assert ours.dtype == np.float32
-    assert len(ours) == pytest.approx(len(theirs), rel=0.1)
-    assert float(spectrum(ours) @ spectrum(theirs)) > 0.9
+    they_say_the_same(half, torch_engine, phonemizer)
 
 
 @marked
@@ -299,6 +292,26 @@ def test_a_batch_setting_lets_threads_speak_together(
     assert all(12_000 < len(samples) < 72_000 for samples in audio)
 
 
+@marked
+def test_the_size_of_a_batch_can_be_found_out_at_the_start(
+    torch_weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from container.kokoro.torch_engine import TorchEngine  # noqa: PLC0415  # an extra
+
+    costs: dict[int, float] = {}
+    measured = vars(TorchEngine)["_cost"]
+
+    def cost(self: TorchEngine, size: int) -> float:
+        costs[size] = measured(self, size)
+        return costs[size]
+
+    monkeypatch.setattr(TorchEngine, "_cost", cost)
+    monkeypatch.setenv("KOKORO_DEVICE", "cpu")
+    monkeypatch.setenv("KOKORO_BATCH", "auto")
+    assert engine.load("torch", torch_weights).together == size_that_pays(costs.__getitem__)
+    assert all(0 < seconds < 1 for seconds in costs.values()), costs  # for a phoneme, which plays for 0.06 s or so
+
+
 @pytest.mark.gpu
 @marked
 def test_on_a_gpu(torch_weights: Weights, phonemizer: Phonemizer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,12 +319,12 @@ def test_on_a_gpu(torch_weights: Weights, phonemizer: Phonemizer, monkeypatch: p
 
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
-    run = phonemizer.read("The quick brown fox jumps over the lazy dog.", "a").runs[0]
-    lengths = []
+    loaded = {}
     for precision in ("fp32", "bf16", "fp16"):
         monkeypatch.setenv("KOKORO_PRECISION", precision)
-        lengths.append(len(engine.load("torch", torch_weights).synthesise(run, "af_heart", 1.0)))
-    assert lengths[1:] == pytest.approx(lengths[:1] * 2, rel=0.1)
+        loaded[precision] = engine.load("torch", torch_weights)
+    for half in ("bf16", "fp16"):
+        they_say_the_same(loaded[half], loaded["fp32"], phonemizer)
 
 
 @marked
