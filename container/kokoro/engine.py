@@ -8,6 +8,7 @@ from container.kokoro.pcm import Samples
 from container.kokoro.weights import Weights
 
 ENGINES = ("onnx", "torch")
+_MAX_DIGITS = 18
 
 
 class Engine(Protocol):
@@ -30,6 +31,14 @@ def threads() -> int:
     return whole_number("KOKORO_THREADS", min(len(os.sched_getaffinity(0)), 4), 256)
 
 
+def switch(variable: str, *, default: bool) -> bool:
+    """Return whether an environment variable is "on" or "off"; unset or empty means `default`. Raises SetupError."""
+    text = os.environ.get(variable, "")
+    if text not in ("", "on", "off"):
+        raise SetupError(f"{variable} is {text[:40]!r}, expected on or off.")
+    return text == "on" if text else default
+
+
 def whole_number(variable: str, default: int, most: int, also: str = "") -> int:
     """Return the value of an environment variable, 1 to `most`; unset or empty means `default`. Raises SetupError.
 
@@ -38,8 +47,8 @@ def whole_number(variable: str, default: int, most: int, also: str = "") -> int:
     text = os.environ.get(variable, "")
     if not text:
         return default
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= most:
-        raise SetupError(f"{variable} is {text!r}, expected a whole number from 1 to {most}{also}.")
+    if not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS or not 1 <= int(text) <= most:
+        raise SetupError(f"{variable} is {text[:40]!r}, expected a whole number from 1 to {most}{also}.")
     return int(text)
 
 

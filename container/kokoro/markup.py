@@ -6,7 +6,7 @@ is long, since it runs on the event loop: nothing that repeats is followed by wh
 
 import re
 
-_LINK = re.compile(r"!?\[([^\]]{1,200})\]\([^)]{0,500}\)")
+_LINK = re.compile(r"!?\[([^\]]{1,200})\]\((?:[^()]|\([^()]{0,200}\)){0,500}+\)")
 _FENCE = re.compile(r"(?m)^[^\S\n]{0,3}(?:```|~~~)[^\n]{0,40}$")
 _HEADING = re.compile(r"(?m)^[^\S\n]{0,3}#{1,6}[^\S\n]+([^\n]*)$")
 _BULLET = re.compile(r"(?m)^[^\S\n]{0,8}(?:[-*+•]|(?P<number>\d{1,3})[.)])\s++(?=\S)")
@@ -17,8 +17,29 @@ _EMPHASIS = re.compile(
     r"(_{1,3})(?=\S)((?:[^*\n~_]|(?<=\w)_(?=\w)){1,500}?)(?<=\S)\3)(?![\w*])"
 )
 _CODE = re.compile(r"`{1,2}([^`\n]{1,300})`{1,2}")
-_BREAK_TAG = re.compile(r"</?(?:p|br|li|div|h[1-6]|break|s)\b[^<>]{0,200}>", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,30}(?:\s[^<>]{0,300})?/?>|<!--.{0,500}?-->")
+_ATTRIBUTE = r"""[A-Za-z_:@][\w:.-]{0,40}+\s*+=\s*+(?:"[^"<>]{0,300}"|'[^'<>]{0,300}'|[^\s"'<>=`]{1,200}+)"""
+_FLAG = (
+    r"(?:allowfullscreen|async|autoplay|checked|controls|defer|disabled|hidden|loop|multiple|muted|open|readonly|"
+    r"required|reversed|selected)\b"
+)
+_TAG = re.compile(
+    rf"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9:-]{{0,30}}+)(?P<inside>(?:\s++(?:{_ATTRIBUTE}|{_FLAG})){{0,20}}+\s*+/?)>"
+    r"|<!--.{0,500}?-->"
+)
+"""In prose, too, there may be words between "<" and ">": x<y and y>z."""
+_BREAKS = "p br li div h1 h2 h3 h4 h5 h6 break s tr hr ul ol table blockquote"
+_HTML = (
+    "a abbr address article aside audio b bdi bdo body button canvas caption cite code col colgroup data dd del "
+    "details dfn dialog dl dt em embed figcaption figure font footer form head header html i iframe img input ins kbd "
+    "label legend link main mark meta meter nav object option picture pre progress q rp rt ruby samp script section "
+    "select small source span strike strong style sub summary sup svg tbody td textarea tfoot th thead time title tt u "
+    "var video wbr"
+)
+_SSML = "speak prosody emphasis say-as phoneme voice lang lexicon token w"
+_BREAKING = frozenset(_BREAKS.split())
+_ELEMENTS = _BREAKING.union(_HTML.split(), _SSML.split())
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+"""A NUL ends the text for readers that are written in C."""
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&apos;": "'", "&nbsp;": " "}
 _ENTITY = re.compile("|".join(_ENTITIES))
 _TABLE_RULE = re.compile(r"(?m)^(?=[^|\n]*+\|)(?=[^-\n]*+-)[-|:\t ]++$")
@@ -32,8 +53,7 @@ def plain(text: str) -> str:
     """Return `text` without markup and emoji. A heading or list item without a stop gets one, so that it ends."""
     if not _might_hold_markup(text):
         return text
-    text = _BREAK_TAG.sub("\n", text)
-    text = _TAG.sub(" ", text)
+    text = _without_tags(_CONTROL.sub(" ", text))
     text = _ENTITY.sub(lambda match: _ENTITIES[match[0]], text)
     for pattern in (_FENCE, _RULE, _TABLE_RULE, _QUOTE):
         text = pattern.sub("", text)
@@ -44,6 +64,21 @@ def plain(text: str) -> str:
     for _ in range(3):  # **bold with *italics* inside**
         text = _EMPHASIS.sub(lambda match: match[2] or match[4], text)
     return _EMOJI.sub(" ", text)
+
+
+def _without_tags(text: str) -> str:
+    """Take tags away. One of an unknown name is a tag if it says so: by an end, an attribute, or a tag that ends it."""
+    ended = {match["name"].lower() for match in _TAG.finditer(text) if match["close"]}
+
+    def replacement(match: re.Match[str]) -> str:
+        if match["name"] is None:  # a comment
+            return " "
+        name = match["name"].lower()
+        if name in _BREAKING:
+            return "\n"
+        return " " if name in _ELEMENTS or name in ended or match["inside"].strip() else match[0]
+
+    return _TAG.sub(replacement, text)
 
 
 def _without_bullets(text: str) -> str:
@@ -78,4 +113,9 @@ def _heading(match: re.Match[str]) -> str:
 
 
 def _might_hold_markup(text: str) -> bool:
-    return not text.isascii() or any(sign in text for sign in "*_`#[<>~&|-+") or bool(_BULLET.search(text))
+    return (
+        not text.isascii()
+        or not text.isprintable()
+        or any(sign in text for sign in "*_`#[<>~&|-+")
+        or bool(_BULLET.search(text))
+    )

@@ -10,7 +10,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
 from container.kokoro import signed, voices
-from container.kokoro.engine import threads, whole_number
+from container.kokoro.engine import switch, threads, whole_number
 from container.kokoro.errors import SetupError, SynthesisError
 from container.kokoro.pcm import Samples
 from container.kokoro.vocabulary import tokens
@@ -31,7 +31,7 @@ class OnnxEngine:
         options.intra_op_num_threads = threads()
         options.inter_op_num_threads = 1
         # threads that wait in a loop for the next operation take a quarter of the cores from everything else here
-        spin = os.environ.get("KOKORO_SPIN") == "on"
+        spin = switch("KOKORO_SPIN", default=False)
         options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
         options.log_severity_level = 3  # the export makes it warn about shapes on every start
         self.together = whole_number("KOKORO_BATCH", min(len(os.sched_getaffinity(0)), MOST_TOGETHER), 64)

@@ -33,6 +33,7 @@ class Outbox:
         self._ended = False
         self._ready = asyncio.Event()
         self._room = asyncio.Event()
+        self._urgent_room = asyncio.Event()
 
     async def put(self, frame: Frame) -> None:
         """Add a frame; waits while the client is too far behind."""
@@ -48,6 +49,17 @@ class Outbox:
             return False
         self._urgent.append(text)
         self._ready.set()
+        return True
+
+    async def put_urgent_within(self, text: str, seconds: float) -> bool:
+        """Add an answer that overtakes all audio, as soon as there is room. False when there is none in that time."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not self.put_urgent(text):
+                    self._urgent_room.clear()
+                    await self._urgent_room.wait()
+        except TimeoutError:
+            return False
         return True
 
     def drop(self, owner: object) -> None:
@@ -66,6 +78,7 @@ class Outbox:
             self._ready.clear()
             await self._ready.wait()
         if self._urgent:
+            self._urgent_room.set()
             return Frame(self._urgent.popleft())
         if self._frames:
             self._room.set()

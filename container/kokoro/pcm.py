@@ -40,19 +40,28 @@ def encode(samples: Samples) -> bytes:
 
 
 class Framer:
-    """Cuts the audio of one request into frames; the rest of a sentence goes out with it, so nothing is held back."""
+    """Cuts the audio of one request into frames; the rest of a piece goes out with it, so nothing is held back."""
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
         self.samples = 0
         """Samples handed out so far."""
+        self._kept = np.zeros(0, dtype=np.float32)
 
-    def frames(self, samples: Samples) -> Iterator[bytes]:
-        """Yield `samples` as PCM16 frames of at most 250 ms, the very first one of at most 100 ms."""
+    def frames(self, samples: Samples, *, more: bool = False) -> Iterator[bytes]:
+        """Yield `samples` as PCM16 frames of 250 ms, the very first one of 100 ms, the last of a piece what is left.
+
+        With `more` of the piece to come, what fills no frame is kept for then.
+        """
+        samples = np.concatenate((self._kept, samples))
+        self._kept = samples[:0]
         start = 0
         while start < len(samples):
             length = round((FRAME_S if self.samples else FIRST_FRAME_S) * self.rate)
             part = samples[start : start + length]
+            if more and len(part) < length:
+                self._kept = part
+                return
             start += len(part)
             self.samples += len(part)
             yield encode(part)

@@ -4,12 +4,15 @@ A long first sentence is begun with a clause of it, and what follows may be cut 
 pace demands. Nothing is cut for an engine that could not keep up with the parts.
 """
 
+import math
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from container.kokoro.pace import EDGE_S, Outlook
-from container.kokoro.splitting import MAX_CHARS, Cut, cuts, joint_s, letters, parts, sentences
+from container.kokoro.splitting import MAX_CHARS, Cut, cuts, first_part, joint_s, letters, sentences
 
 LEAD_MIN = 16
 """Letters in a part of a sentence: about a second of speech; shorter ones sound odd on their own."""
@@ -22,7 +25,7 @@ _SLACK_S = 0.05
 _WORTH_S = 0.2
 """A pause inside a sentence is worse than one between two: a cut has to shorten the silence by more than this."""
 _SIGHT = 1000
-"""Characters that are looked at for the next piece; no piece is longer."""
+"""Letters that are looked at for the next piece; no piece is longer."""
 _OPENINGS = 6
 """Clauses of the first sentence after which a cut is considered."""
 _HORIZON = 8
@@ -66,13 +69,42 @@ class Plan:
         return Piece(text, lead, self._joint)
 
     def _choose(self, ahead_s: float | None) -> str:
-        sight = self._rest[:_SIGHT]
         if self._outlook is None:
-            return parts(sight)[0]
+            return first_part(self._rest)
         outlook = self._outlook()
+        sight = _Sight(self._rest)
         if ahead_s is None:
-            return _opening(sight, [sentence[:_SIGHT] for sentence in list(self._sentences)[:_HORIZON]], outlook)
+            return _opening(sight, islice(self._sentences, _HORIZON), outlook)
         return _best(sight, ahead_s, outlook, Cut.WORD).parts[0]
+
+
+class _Sight:
+    """A sentence as far as it is looked at, and where it can be cut: found once, for it is gone through many times."""
+
+    def __init__(self, sentence: str) -> None:
+        weights = letters(sentence[:_SIGHT])
+        end = bisect_right(weights, _SIGHT) - 1  # an ideograph counts as several letters
+        self.text = sentence[:end]
+        self.weights = weights[: end + 1]
+        """Letters of each prefix of the text, ascending."""
+        self._places: dict[Cut, list[int]] = {}
+        self._ends: dict[int, int] = {}
+
+    def places(self, worst: Cut) -> list[int]:
+        """Return the positions of all cuts that are not worse than `worst`, ascending."""
+        if worst not in self._places:
+            self._places[worst] = cuts(self.text, worst)
+        return self._places[worst]
+
+    def end(self, at: int) -> int:
+        """Return where a piece that begins at `at` has to end."""
+        if at not in self._ends:
+            self._ends[at] = at + len(first_part(self.text[at:]))
+        return self._ends[at]
+
+    def letters(self, start: int, end: int) -> int:
+        """Return the weight of a part."""
+        return self.weights[end] - self.weights[start]
 
 
 @dataclass(frozen=True)
@@ -94,82 +126,110 @@ def _silence(before: str | None, part: str) -> float:
     return heard
 
 
-def _course(sentence: str, ahead_s: float, outlook: Outlook, worst: Cut | None) -> _Course:
-    """Follow a sentence to its end, each part the longest that is computed in time, cut no worse than `worst`."""
-    weights = letters(sentence)
-    places = [] if worst is None else cuts(sentence, worst)
+def _course(
+    sentence: _Sight, ahead_s: float, outlook: Outlook, worst: Cut | None, *, start: int = 0, most_s: float = math.inf
+) -> _Course:
+    """Follow a sentence to its end, each part the longest that is computed in time, cut no worse than `worst`.
+
+    The course ends where it has more silence than `most_s`, and counts as one of endless silence.
+    """
+    text = sentence.text
     found: list[str] = []
-    at, dry = 0, 0.0
-    while at < len(sentence):
-        end = at + len(parts(sentence[at:])[0])
-        if outlook.computing_s(weights[end] - weights[at]) + _SLACK_S > ahead_s:
-            end = _shorter(at, end, places, weights, ahead_s, outlook)
-        part = sentence[at:end]
-        cost = outlook.computing_s(weights[end] - weights[at]) + _SLACK_S
+    at, dry = start, 0.0
+    while at < len(text):
+        end = sentence.end(at)
+        if outlook.computing_s(sentence.letters(at, end)) + _SLACK_S > ahead_s:
+            end = _shorter(sentence, at, end, worst, ahead_s, outlook)
+        part = text[at:end]
+        cost = outlook.computing_s(sentence.letters(at, end)) + _SLACK_S
         dry += max(cost - ahead_s, 0.0)
+        if dry > most_s:
+            return _Course(found, math.inf, 0.0)
         silence = _silence(found[-1] if found else None, part)
-        ahead_s = max(ahead_s - cost, 0.0) + outlook.playing_s(weights[end] - weights[at], silence)
+        ahead_s = max(ahead_s - cost, 0.0) + outlook.playing_s(sentence.letters(at, end), silence)
         found.append(part)
         at = end
     return _Course(found, dry, ahead_s)
 
 
-def _shorter(at: int, end: int, places: list[int], weights: list[int], ahead_s: float, outlook: Outlook) -> int:
+def _shorter(sentence: _Sight, at: int, end: int, worst: Cut | None, ahead_s: float, outlook: Outlook) -> int:
     """Return the last cut before `end` whose part is computed in time, else the first one, else `end`."""
-    usable = [
-        place
-        for place in places
-        if at < place < end and weights[place] - weights[at] >= LEAD_MIN and weights[-1] - weights[place] >= _REST_MIN
-    ]
-    fitting = [place for place in usable if outlook.computing_s(weights[place] - weights[at]) + _SLACK_S <= ahead_s]
-    return max(fitting, default=min(usable, default=end))
+    if worst is None:
+        return end
+    places, weights = sentence.places(worst), sentence.weights
+    earliest = bisect_left(weights, weights[at] + LEAD_MIN)
+    latest = min(end, bisect_right(weights, weights[-1] - _REST_MIN)) - 1
+    first, behind = bisect_left(places, earliest), bisect_right(places, latest)
+    if first >= behind:
+        return end
+
+    def cost(place: int) -> float:
+        return outlook.computing_s(weights[place] - weights[at]) + _SLACK_S
+
+    in_time = bisect_right(places, ahead_s, first, behind, key=cost)
+    return places[max(in_time - 1, first)]
 
 
-def _best(sentence: str, ahead_s: float, outlook: Outlook, worst: Cut) -> _Course:
-    """Return the course with the best cuts of those that never run dry, else the one with the least silence."""
-    best = _course(sentence, ahead_s, outlook, None)
+def _best(
+    sentence: _Sight, ahead_s: float, outlook: Outlook, worst: Cut, *, start: int = 0, most_s: float = math.inf
+) -> _Course:
+    """Return the course with the best cuts of those that never run dry, else the one with the least silence.
+
+    One with more silence than `most_s` may be any of those.
+    """
+    # a little more: a better cut has to be better by so much
+    bound = most_s + _WORTH_S
+    best = _course(sentence, ahead_s, outlook, None, start=start, most_s=bound)
     for kind in Cut:
         if best.dry_s <= 0 or kind > worst:
             break
-        other = _course(sentence, ahead_s, outlook, kind)
+        other = _course(sentence, ahead_s, outlook, kind, start=start, most_s=bound)
         if other.dry_s <= 0 or other.dry_s < best.dry_s - _WORTH_S:
             best = other
     return best
 
 
-def _opening(sentence: str, following: list[str], outlook: Outlook) -> str:
+def _opening(sentence: _Sight, following: Iterable[str], outlook: Outlook) -> str:
     """Return the shortest opening of the first sentence after which no silence comes that would not come anyway.
 
     It ends with a clause; where the sentence has clauses, but all too short for this engine, with a phrase.
     """
-    whole = parts(sentence)[0]
-    weights = letters(sentence)
-    least = None
+    text, weights = sentence.text, sentence.weights
+    whole = sentence.end(0)
+    coming: list[_Sight] | None = None
+    least = 0.0
     for worst in (Cut.CLAUSE, Cut.PHRASE):
         usable = [
             place
-            for place in cuts(sentence, worst)
-            if place < len(whole) and LEAD_MIN <= weights[place] <= (1 - _GAIN_MIN) * weights[-1]
+            for place in sentence.places(worst)
+            if place < whole and LEAD_MIN <= weights[place] <= (1 - _GAIN_MIN) * weights[-1]
         ]
         if not usable:
             break
         for place in usable[:_OPENINGS]:
-            if least is None:
-                least = _dry(whole, sentence[len(whole) :], following, outlook)
-            if _dry(sentence[:place], sentence[place:], following, outlook) <= least:
-                return sentence[:place]
-    return whole
+            if coming is None:
+                coming = [_Sight(other) for other in following]
+                least = _dry(sentence, whole, coming, outlook)
+            if _dry(sentence, place, coming, outlook, most_s=least) <= least:
+                return text[:place]
+    return text[:whole]
 
 
-def _dry(first: str, rest: str, following: list[str], outlook: Outlook) -> float:
-    """Return the silence that breaks into the text when it begins with `first`, as far as one can see."""
-    ahead_s = outlook.playing_s(letters(first)[-1], _silence(None, first))
+def _dry(
+    sentence: _Sight, opening: int, following: Sequence[_Sight], outlook: Outlook, *, most_s: float = math.inf
+) -> float:
+    """Return the silence that breaks into the text when it begins with `opening` characters, as far as one can see.
+
+    No more is looked at than shows whether it is more than `most_s`.
+    """
+    ahead_s = outlook.playing_s(sentence.weights[opening], _silence(None, sentence.text[:opening]))
     longest_s = outlook.computing_s(MAX_CHARS) + _SLACK_S
     dry = 0.0
-    for sentence in filter(None, (rest, *following)):
-        if ahead_s >= longest_s:
-            break  # whatever comes is computed in time
-        course = _best(sentence, ahead_s, outlook, Cut.PHRASE)
-        dry += course.dry_s
-        ahead_s = course.ahead_s
+    for part, start in ((sentence, opening), *((other, 0) for other in following)):
+        if ahead_s >= longest_s or dry > most_s:
+            break  # whatever comes is computed in time, or it is too late
+        if start < len(part.text):
+            course = _best(part, ahead_s, outlook, Cut.PHRASE, start=start, most_s=most_s - dry)
+            dry += course.dry_s
+            ahead_s = course.ahead_s
     return dry

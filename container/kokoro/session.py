@@ -1,7 +1,7 @@
 """One WebSocket session: a task that always reads, a task that speaks in order, a task that writes.
 
-The reader never waits for anything but the client, so that its pings, its cancels, its close and its loss are seen
-while the model works. All end together, whoever ends first.
+The reader never waits for anything but the client (its messages, or that it takes the answers to them), so that its
+pings, its cancels, its close and its loss are seen while the model works. All end together, whoever ends first.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ from container.kokoro.telemetry import Outcome, Telemetry, outcome_of
 NORMAL, GOING_AWAY, POLICY_VIOLATION, INTERNAL_ERROR, TRY_AGAIN_LATER = 1000, 1001, 1008, 1011, 1013
 
 CLOSE_TIMEOUT_S = 5
+UNREAD_S = 1
+"""How long so many answers may wait to be sent that there is no room for one more."""
 
 _log = logging.getLogger(__name__)
 
@@ -139,9 +141,11 @@ class Session:
             except RequestError as error:
                 self._telemetry.refused("websocket", error.code)
                 answers = [messages.error(error)]
-            if not all(map(self._outbox.put_urgent, answers)):
-                self._ending = Ending(POLICY_VIOLATION, "messages are sent, but the answers are not read")
-                return
+            for answer in answers:
+                # messages that came in a burst are read without a pause, in which nothing was sent: that is no fault
+                if not await self._outbox.put_urgent_within(answer, UNREAD_S):
+                    self._ending = Ending(POLICY_VIOLATION, "messages are sent, but the answers are not read")
+                    return
 
     def _accept(self, payload: str | bytes) -> list[str]:
         """Queue one message, or return what answers it at once. Raises RequestError for what is refused at once."""

@@ -11,6 +11,7 @@ from container.kokoro.engine import ENGINES
 from container.kokoro.errors import SetupError
 
 MAX_PORT = 65_535
+_MAX_DIGITS = 18
 LOG_FORMATS = ("text", "json")
 SWITCH = ("on", "off")
 
@@ -90,8 +91,8 @@ def parse(field: "dataclasses.Field[Any]", text: str) -> Any:
     kind = type(field.default)
     name = field.metadata["variable"]
     if kind is int:
-        if not text.isascii() or not text.isdecimal():
-            raise SetupError(f"{name} is {text!r}, expected a whole number.")
+        if not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS:
+            raise SetupError(f"{name} is {text[:40]!r}, expected a whole number.")
         return int(text)
     if kind is float:
         try:

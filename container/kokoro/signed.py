@@ -6,9 +6,10 @@ with a zero point less 128 have the same products and sums, to the bit. Without 
 the graph stays as it is.
 """
 
-import os
 from pathlib import Path
 from typing import Any
+
+from container.kokoro.engine import switch
 
 CPU_INFO = Path("/proc/cpuinfo")
 FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
@@ -17,7 +18,7 @@ _SHIFT = "kokoro_signed_shift"
 
 def is_wanted(cpu_info: Path = CPU_INFO) -> bool:
     """Say whether this processor gains by it; KOKORO_SIGNED=off says no for it."""
-    if os.environ.get("KOKORO_SIGNED") == "off":
+    if not switch("KOKORO_SIGNED", default=True):
         return False
     try:
         lines = cpu_info.read_text(encoding="ascii", errors="replace").splitlines()

@@ -249,18 +249,24 @@ class Delivery:
             while job is not None:
                 spoken = await self._result(job)
                 job = self._submit(plan, admitted=True)
-                for part in _slices(spoken.samples) if resampler else (spoken.samples,):
-                    for frame in self._framer.frames(resampler.feed(part) if resampler else part):
-                        if self.first_audio_s is None:
-                            self.first_audio_s = self.elapsed_s
-                        yield frame
-            for frame in self._framer.frames(resampler.flush()) if resampler else ():
-                yield frame
+                for frame in self._framed(spoken.samples, resampler, last=job is None):
+                    if self.first_audio_s is None:
+                        self.first_audio_s = self.elapsed_s
+                    yield frame
         finally:
             speech.listeners -= 1
             self.abandoned = True
             if job is not None:
                 job.cancel()
+
+    def _framed(self, samples: Samples, resampler: Resampler | None, *, last: bool) -> Iterator[bytes]:
+        """Yield the frames of one piece; of the `last` one with what the change of the rate still holds."""
+        if resampler is None:
+            yield from self._framer.frames(samples)
+            return
+        for part in _slices(samples):
+            yield from self._framer.frames(resampler.feed(part), more=True)
+        yield from self._framer.frames(resampler.flush() if last else samples[:0])
 
     def _submit(self, plan: Plan, *, admitted: bool) -> Future[Spoken] | None:
         piece = plan.next(self._playhead.ahead_s(self._clock()) if self.computed_s else None)

@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+[{_CLOSERS}]*(?=\s|$)\s*|[�
 _CLAUSE_END = re.compile(rf"[,;:—][{_CLOSERS}]*\s+|—|[，、；：]\s*")
 _WORD_END = re.compile(r"\s+")
 _PHRASE_END = re.compile(
-    r"\s+(?=(?:and|but|or|nor|so|yet|because|since|although|though|while|when|where|which|who|that|if|unless|until|"
+    r"(?<!\s)\s++(?=(?:and|but|or|nor|so|yet|because|since|although|though|while|when|where|which|who|that|if|unless|until|"
     r"before|after|as|than|with|without|from|into|through|between)\s)",
     re.IGNORECASE,
 )
@@ -51,11 +51,15 @@ def _pack(text: str, end: re.Pattern[str], limit: int) -> list[str]:
     """Cut at every `end` and join neighbours again while they fit into `limit`."""
     cuts = [0, *(match.end() for match in end.finditer(text)), len(text)]
     parts: list[str] = []
+    packed = 0  # the weight of the last part
     for start, stop in pairwise(cuts):
-        if parts and _weight(parts[-1]) + _weight(text[start:stop]) <= limit:
+        weight = _weight(text[start:stop])
+        if parts and packed + weight <= limit:
             parts[-1] += text[start:stop]
+            packed += weight
         elif start < stop:
             parts.append(text[start:stop])
+            packed = weight
     return parts
 
 
@@ -85,6 +89,11 @@ def parts(sentence: str, limit: int = MAX_CHARS) -> list[str]:
         for words in _pack(clause, _WORD_END, limit) if _weight(clause) > limit else [clause]:
             result += _bits(words, limit)
     return [part for part in result if part]
+
+
+def first_part(sentence: str, limit: int = MAX_CHARS) -> str:
+    """Return the first of the `parts`; what comes long after it is not looked at."""
+    return parts(sentence[: limit + limit // 4], limit)[0]
 
 
 class Cut(IntEnum):

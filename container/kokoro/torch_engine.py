@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from container.kokoro import batch, voices
-from container.kokoro.engine import threads, whole_number
+from container.kokoro.engine import switch, threads, whole_number
 from container.kokoro.errors import SetupError, SynthesisError
 from container.kokoro.kmodel import kmodel_class
 from container.kokoro.pcm import Samples
@@ -22,7 +22,7 @@ from container.kokoro.weights import Weights
 # oneDNN keeps code for every input length it has seen: 2.9 GB after 40 lengths, 2.1 GB with this. Read at import.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "8")
 # Threads that wait for each other in a loop take the cores from everything else that wants them. Read at import.
-if os.environ.get("KOKORO_SPIN") != "on":
+if not switch("KOKORO_SPIN", default=False):
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 try:

@@ -57,6 +57,11 @@ def blend(voice: str) -> list[tuple[str, float]]:
 
     The names are not checked. Raises RequestError.
     """
+    number = voice.count("+") + 1
+    if number > MAX_BLENDED:  # told before any is looked at: there may be half a million
+        raise RequestError(
+            "invalid_voice", f"voice blends {number} voices; at most {MAX_BLENDED} are possible", field="voice"
+        )
     parts: list[tuple[str, float]] = []
     for part in voice.split("+"):
         match = _PART.fullmatch(part.strip())
@@ -72,10 +77,6 @@ def blend(voice: str) -> list[tuple[str, float]]:
                 field="voice",
             )
         parts.append((match[1], weight))
-    if len(parts) > MAX_BLENDED:
-        raise RequestError(
-            "invalid_voice", f"voice blends {len(parts)} voices; at most {MAX_BLENDED} are possible", field="voice"
-        )
     total = sum(weight for _, weight in parts)
     return [(name, weight / total) for name, weight in parts]
 

@@ -8,7 +8,7 @@ from container.kokoro.errors import SetupError
 from container.kokoro.files import sha256_of
 from container.kokoro.kmodel import REPOSITORY
 from container.kokoro.packaged import ONNX_SHA256, packaged_onnx
-from container.kokoro.vocabulary import CONFIG
+from container.kokoro.vocabulary import CONFIG, check_vocabulary
 
 SAGEMAKER_DIRECTORY = Path("/opt/ml/model")
 """Where SageMaker unpacks the model data of an endpoint; read-only."""
@@ -95,7 +95,7 @@ def model_in(directory: Path, engine: str) -> Path | None:
     if engine == "torch":
         files = [path for path in (directory / CHECKPOINT_NAME,) if path.is_file()]
     else:
-        files = sorted(directory.glob("*.onnx"))
+        files = sorted(path for path in directory.glob("*.onnx") if not path.name.startswith("."))
     if len(files) > 1:
         names = ", ".join(path.name for path in files)
         raise SetupError(f"{directory} holds several models ({names}). Leave only the one to use.")
@@ -104,6 +104,8 @@ def model_in(directory: Path, engine: str) -> Path | None:
 
 def _weights(model: Path, directory: Path | None, source: str) -> Weights:
     config = directory / "config.json" if directory else CONFIG
+    if config.is_file():
+        check_vocabulary(config)
     return Weights(
         model=model,
         config=config if config.is_file() else CONFIG,

@@ -62,7 +62,9 @@ def _unit(match: re.Match[str]) -> str:
     unit = match[2].lower()
     if rate := _RATES.get(unit):
         return f"{match[1]} {rate}"
-    name = _UNITS[unit]
+    name = _UNITS.get(unit)
+    if name is None:  # a dotless i and a long s are "i" and "s" to a pattern that ignores case, and to nothing else
+        return match[0]
     if match[1] == "1" or name.endswith("hertz"):
         return f"{match[1]} {name}"
     return f"{match[1]} {'feet' if name == 'foot' else name + 's'}"
