@@ -25,6 +25,15 @@ def test_frames_hold_everything_in_whole_samples(sizes: list[int]) -> None:
     assert framer.seconds == sum(sizes) / 24_000
 
 
+def test_audio_that_comes_in_parts_has_the_frames_of_the_whole() -> None:
+    samples = np.linspace(-1, 1, 30_000, dtype=np.float32)
+    framer = Framer(22_050)
+    frames = [frame for at in range(0, 30_000, 5_512) for frame in framer.frames(samples[at : at + 5_512], more=True)]
+    frames += framer.frames(samples[:0])
+    assert frames == list(Framer(22_050).frames(samples))
+    assert [len(frame) // 2 for frame in frames] == [2_205, 5_512, 5_512, 5_512, 5_512, 5_512, 235]
+
+
 def test_silence_around_speech_is_shortened_and_speech_is_not() -> None:
     speech = np.full(2_400, 0.5, dtype=np.float32)
     silence = np.zeros(12_000, dtype=np.float32)

@@ -98,6 +98,28 @@ async def test_serve_is_listening_at_once_then_ready_then_stops_on_sigterm_while
     assert all("message" in json.loads(line) for line in running.log.splitlines())
 
 
+def test_sigterm_ends_it_also_before_it_has_begun(tmp_path: Path) -> None:
+    # the first module that the command line imports says that it is there, and takes for ever
+    (tmp_path / "argparse.py").write_text(
+        "import sys, time\nprint('importing', file=sys.stderr, flush=True)\ntime.sleep(600)\n"
+    )
+    with program("serve", environment={"PYTHONPATH": str(tmp_path)}) as running:
+        running.wait_for("importing")
+        running.process.send_signal(signal.SIGTERM)
+        assert running.end() == 0
+    assert "Traceback" not in running.log
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("KOKORO_SPIN", "yes"), ("KOKORO_SIGNED", "no"), ("KOKORO_THREADS", "9" * 5000)]
+)
+def test_a_wrong_setting_of_the_engine_ends_it_with_what_is_expected(variable: str, value: str) -> None:
+    with program("--port", "0", environment={variable: value}) as running:
+        assert running.end() == 1
+    assert f"{variable} is '{value[:40]}', expected " in running.log
+    assert "Traceback" not in running.log
+
+
 def test_weights_that_are_missing_end_the_process_with_what_to_do(tmp_path: Path) -> None:
     with program("serve", "--port=0", f"--weights={tmp_path}") as running:
         assert running.end() == 1
@@ -116,6 +138,7 @@ def test_a_port_that_is_taken_ends_the_process() -> None:
     ("environment", "words"),
     [
         ({"PORT": "http"}, "PORT is 'http', expected a whole number"),
+        ({"PORT": "1" * 5000}, "PORT is '1111"),
         ({"PORT": "70000"}, "expected 0 to 65535"),
         ({"KOKORO_MAX_SESSIONS": "0"}, "KOKORO_MAX_SESSIONS is 0, expected 1 to 100000"),
         ({"KOKORO_STOP_GRACE": "11"}, "KOKORO_STOP_GRACE is 11.0, expected 0 to 10"),

@@ -299,6 +299,18 @@ async def test_an_oversize_message_closes_with_1009_and_the_next_session_works(s
         assert_good(await ask(ws, GOOD))
 
 
+@pytest.mark.parametrize("message", [{"type": "cancel"}, {"text": ""}, {"text": 5}])
+async def test_a_burst_of_messages_is_answered_one_by_one(served: Served, message: dict[str, object]) -> None:
+    number = 300
+    async with open_session(served.port) as ws:
+        for _ in range(number):
+            await ws.send(json.dumps(message))
+        ends = 0
+        while ends < number:
+            ends += (await control(ws))["type"] != "synthesis_start"
+        assert_good(await ask(ws, GOOD))
+
+
 async def test_refusals_are_bounded() -> None:
     box = outbox.Outbox()
     assert all(box.put_urgent("no") for _ in range(outbox.MAX_REFUSALS))

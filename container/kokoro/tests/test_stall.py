@@ -11,7 +11,7 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from container.kokoro import app, messages
+from container.kokoro import app, messages, session
 from container.kokoro.errors import RequestError
 from container.kokoro.model import Model
 from container.kokoro.sessions import Sessions
@@ -88,6 +88,19 @@ async def test_a_client_that_reads_slowly_hears_everything(monkeypatch: pytest.M
     assert [text["type"] for text in texts] == ["synthesis_start", "synthesis_complete"]
     assert late > 500
     assert client.sent[-1]["type"] == "websocket.send", "the server ended the session"
+
+
+async def test_answers_that_are_not_taken_end_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(Settings())
+    await bench.ready()
+    monkeypatch.setattr(session, "UNREAD_S", 0.05)
+    client = Socket(nothing, *['{"type": "cancel"}'] * 200)
+    async with asyncio.timeout(TIMEOUT_S):
+        await bench.sessions.serve(client.websocket)
+    assert (client.sent[-1]["code"], client.sent[-1]["reason"]) == (
+        1008,
+        "messages are sent, but the answers are not read",
+    )
 
 
 async def test_the_server_stops_also_where_a_client_does_not_read_the_end_of_its_idle_session(

@@ -108,6 +108,7 @@ def test_normalise(text: str, expected: str) -> None:
         ("1/2 cup, 3/4 cup, 24/7, 9/11", "1 half cup, 3 quarters cup, 24/7, 9/11"),
         ("5kg at 10 km/h", "5 kilograms at 10 kilometers per hour"),
         ("1 ft and 3 ft", "1 foot and 3 feet"),
+        ("Saat 10 m\u0131? 5 lb\u017f, 10 M\u0130N", "Saat 10 m\u0131? 5 lb\u017f, 10 M\u0130N"),
         ("1.5M users and 2B more", "1.5 million users and 2 billion more"),
         ("v2.0.1 now", "v2.0.1 now"),
         ("2.0.1 now", "2 point 0 point 1 now"),
@@ -234,6 +235,15 @@ def test_the_silence_at_a_cut(piece: str, silence: float | None) -> None:
         ("2 * 3 * 4 and a_b_c", "2 * 3 * 4 and a_b_c"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
         ("plain text, no signs", "plain text, no signs"),
+        ("If x<y and the limit holds, then z>w.", "If x<y and the limit holds, then z>w."),
+        ("Keep it if a<b but drop it when b>c.", "Keep it if a<b but drop it when b>c."),
+        ("List<String> is no tag", "List<String> is no tag"),
+        ("<speak><say-as interpret-as='date'>today</say-as></speak>", "today"),
+        ('<thinking>first</thinking> then <own kind="x">this</own> <end/>', "first then this"),
+        ('<a href="x.html" hidden>a page</a><img src=x.png alt="a b">', "a page"),
+        ("<p class='x'>one</p><!-- no word --><LI>two", "\none\n \ntwo"),
+        ("[docs](https://a.b/c_(d)) end", "docs end"),
+        ("Hola\x00 mundo\x1b grande", "Hola mundo grande"),
     ],
 )
 def test_markup_goes_and_words_stay(text: str, expected: str) -> None:
@@ -247,7 +257,8 @@ def test_markup_goes_and_words_stay(text: str, expected: str) -> None:
         "*" * 20_000, "<a " * 6_000, "[" * 20_000, "`" * 20_000, "_a" * 10_000, " __a" * 5_000, "- " * 10_000,
         "\n" + " " * 19_998 + "-", " " * 19_998 + "|x", "# a" + " " * 19_000 + "b", "\n" * 19_999 + "|",
         "-\n" * 9_999 + "x", "\n1. a" * 4_000, "<!--" * 5_000, "|---" * 4_999 + "x", "www.a.b?x" * 2_200,
-        "https://a.b/?" * 1_500, "+a" * 10_000,
+        "https://a.b/?" * 1_500, "+a" * 10_000, "<a" + " b=c" * 5_000, "<a b='" * 3_000, "<b>" * 6_000, "</" * 10_000,
+        "<a" + " " * 19_990 + "b", "[a](" * 5_000, "[a]((" * 4_000, "[a](" + "(b)" * 6_000,
     ],
 )  # fmt: skip
 def test_markup_and_addresses_without_an_end_cost_no_time(text: str) -> None:

@@ -33,7 +33,7 @@ def test_blends(voice: str, parts: dict[str, float]) -> None:
 
 @pytest.mark.parametrize(
     "voice", ["af_heart+", "+", "af_heart++af_bella", "af_heart(0)", "af_heart(-1)", "af_heart(nan)", "af_heart(1e9)",
-              "af_heart(1)(2)", "af_heart+" * 8 + "af_heart"],
+              "af_heart(1)(2)", "af_heart+" * 8 + "af_heart", "a+" * 500_000],
 )  # fmt: skip
 def test_blends_that_are_none(voice: str) -> None:
     with pytest.raises(RequestError) as caught:

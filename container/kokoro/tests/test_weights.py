@@ -1,6 +1,7 @@
 import hashlib
 import importlib.util
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from container.kokoro import files, languages, npm, packaged, voices, weights
 from container.kokoro.errors import RequestError, SetupError
 from container.kokoro.files import write_checked
+from container.kokoro.vocabulary import CONFIG
 from container.kokoro.voices import VOICE_BYTES
 from container.kokoro.weights import Weights, resolve
 
@@ -118,6 +120,32 @@ def test_a_directory_comes_first(tmp_path: Path) -> None:
     found = resolve(str(given), "onnx")
     assert (found.model, found.voices) == (given / "mine.onnx", given / "voices")
     assert str(found) == f"mine.onnx (unknown precision, sha256 {hashlib.sha256(b'model').hexdigest()[:12]}, {given})"
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_what_a_desktop_leaves_beside_the_model_is_no_model(tmp_path: Path) -> None:
+    voice_directory(tmp_path / "voices", "af_heart")
+    for name in ("mine.onnx", "._mine.onnx"):
+        (tmp_path / name).write_bytes(b"model")
+    assert resolve(str(tmp_path), "onnx").model == tmp_path / "mine.onnx"
+
+
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize("engine", ["onnx", "torch"])
+def test_a_configuration_with_another_vocabulary_is_refused(tmp_path: Path, engine: str) -> None:
+    voice_directory(tmp_path / "voices", "af_heart")
+    (tmp_path / ("mine.onnx" if engine == "onnx" else "kokoro-v1_0.pth")).write_bytes(b"model")
+    usual = json.loads(CONFIG.read_text(encoding="utf-8"))
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(usual), encoding="utf-8")
+    assert resolve(str(tmp_path), engine).config == config
+    config.write_text(json.dumps(usual | {"vocab": usual["vocab"] | {"a": 999}}), encoding="utf-8")
+    with pytest.raises(SetupError, match=r"another vocabulary .* \(2 entries differ: 'a' is 43, 'a' is 999\)"):
+        resolve(str(tmp_path), engine)
+    for text in ("not json", "[]", "{}", '{"vocab": 3}'):
+        config.write_text(text, encoding="utf-8")
+        with pytest.raises(SetupError, match="config.json"):
+            resolve(str(tmp_path), engine)
 
 
 @pytest.mark.usefixtures("empty_cache")
