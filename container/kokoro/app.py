@@ -59,10 +59,10 @@ def create_app(
         return Response(headers={"x-kokoro-model": model.description})
 
     async def invocations(request: Request) -> Response:
-        return await invoke(request, model, settings, telemetry)
+        return await invoke(request, model, settings, telemetry, sessions)
 
     async def speech(request: Request) -> Response:
-        return await invoke(request, model, settings, telemetry, as_openai=True)
+        return await invoke(request, model, settings, telemetry, sessions, as_openai=True)
 
     async def metrics(_: Request) -> Response:
         telemetry.ready.set(model.unready is None)

@@ -15,6 +15,7 @@ from container.kokoro.answers import AsciiJson
 from container.kokoro.errors import RequestError
 from container.kokoro.formats import Encoder
 from container.kokoro.model import Model
+from container.kokoro.sessions import Sessions
 from container.kokoro.settings import Settings
 from container.kokoro.speech import Delivery
 from container.kokoro.telemetry import Outcome, Telemetry, outcome_of
@@ -26,13 +27,21 @@ MAX_DISCARDED = 32 << 20
 
 CLIENT_GONE = 499
 """Nobody receives it; it is what access logs call this."""
+STOPPING_S = 9
+"""After so long without any sound a request is refused when the server stops: one second more, and it is cut off."""
 _LOOK_S = 0.25
 
 _log = logging.getLogger(__name__)
 
 
 async def invoke(
-    request: Request, model: Model, settings: Settings, telemetry: Telemetry, *, as_openai: bool = False
+    request: Request,
+    model: Model,
+    settings: Settings,
+    telemetry: Telemetry,
+    sessions: Sessions,
+    *,
+    as_openai: bool = False,
 ) -> Response:
     """Answer one request with audio, or with 4xx, 500, 503 and {"error", "code", "field"}.
 
@@ -56,11 +65,11 @@ async def invoke(
         return fail(error)
     answer = Answer(speech.utter(utterance), telemetry)
     if not stream:
-        return await _whole(answer, encoder, request, fail)
+        return await _whole(answer, encoder, request, sessions, fail)
     parts = answer.parts(encoder)
     try:
         # the first part is pulled before the status goes out: afterwards nothing can be reported any more
-        first = await _unless_gone(request, anext(parts, b""))
+        first = await _unless_over(request, sessions, anext(parts, b""))
     except RequestError as error:
         return fail(error)
     if first is None:
@@ -150,7 +159,11 @@ class _Stream(StreamingResponse):
 
 
 async def _whole(
-    answer: Answer, encoder: Encoder, request: Request, fail: Callable[[RequestError], Response]
+    answer: Answer,
+    encoder: Encoder,
+    request: Request,
+    sessions: Sessions,
+    fail: Callable[[RequestError], Response],
 ) -> Response:
     """Answer with a complete file and what it took."""
     parts = answer.parts(formats.encoder("pcm", 0))
@@ -166,7 +179,7 @@ async def _whole(
         return encoder.begin(len(audio)) + (encoder.feed(audio) if audio else b"") + encoder.end()
 
     try:
-        audio = await _unless_gone(request, collect())
+        audio = await _unless_over(request, sessions, collect())
     except RequestError as error:
         return fail(error)
     if audio is None:
@@ -182,13 +195,20 @@ async def _whole(
     return Response(body, media_type=encoder.media_type, headers=headers)
 
 
-async def _unless_gone[Result](request: Request, work: Coroutine[Any, Any, Result]) -> Result | None:
-    """Return what `work` does, or cancel it and return None when the client hangs up. Raises what it raises."""
+async def _unless_over[Result](
+    request: Request, sessions: Sessions, work: Coroutine[Any, Any, Result]
+) -> Result | None:
+    """Return what `work` does, or cancel it and return None when the client hangs up.
+
+    Raises what it raises, and RequestError when the server has been stopping for so long that it must end.
+    """
     task = asyncio.create_task(work)
     try:
         while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
             if await request.is_disconnected():
                 return None
+            if sessions.stopping_s > STOPPING_S:
+                raise RequestError("stopping", "the server is stopping; ask another one", status=503)
     finally:
         if not task.done():
             task.cancel()

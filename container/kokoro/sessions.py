@@ -1,6 +1,8 @@
 """All open sessions: how many there may be, and how they end together."""
 
 import asyncio
+import math
+import time
 
 from starlette.websockets import WebSocket
 
@@ -19,6 +21,7 @@ class Sessions:
         self._telemetry = telemetry
         self._open: set[Session] = set()
         self._stopping = False
+        self._stopped_at = math.inf
         self._none_open = asyncio.Event()
         self._none_open.set()
 
@@ -40,9 +43,15 @@ class Sessions:
             if not self._open:
                 self._none_open.set()
 
+    @property
+    def stopping_s(self) -> float:
+        """For how long the server has been stopping, in seconds; negative while it is not."""
+        return time.monotonic() - self._stopped_at
+
     async def stop(self, grace_s: float) -> None:
         """Refuse new requests, let those under way end within `grace_s`, close all sessions with 1001."""
         self._stopping = True  # from now on sessions are turned away, so that the set only shrinks
+        self._stopped_at = time.monotonic()
         for session in self._open:
             session.stop()
         try:

@@ -7,16 +7,18 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 
+import httpx
 import pytest
 from starlette.types import Message
 from websockets.asyncio.client import ClientConnection
 
-from container.kokoro import app, session
+from container.kokoro import app, invocations, session
 from container.kokoro.model import Model
 from container.kokoro.sessions import Sessions
 from container.kokoro.settings import Settings
 from container.kokoro.telemetry import Telemetry
 from container.kokoro.tests.client import TIMEOUT_S, answer, ask, closed, control, opened
+from container.kokoro.tests.conftest import metric
 from container.kokoro.tests.fakes import FakeEngine, Socket, speech
 from container.kokoro.tests.servers import SERVERS, running, serving
 from container.kokoro.tests.servers import session as open_session
@@ -78,6 +80,25 @@ async def test_a_text_that_takes_longer_than_the_grace_is_cut_with_1001(server: 
         end = asyncio.ensure_future(at.end())
         assert await closed(at.busy) == STOPPING
         assert not at.engine.release.is_set(), "it was not cut: it was finished"
+        await end
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_request_over_http_that_has_no_sound_by_then_is_told_so(
+    server: str, *, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invocations, "STOPPING_S", 0.1)
+    async with stopping(server, grace_s=0.1) as at, httpx.AsyncClient(base_url=f"http://127.0.0.1:{at.port}") as http:
+        body = {"text": "Wait for the other one.", "stream": stream}
+        asked = asyncio.ensure_future(http.post("/invocations", json=body, timeout=TIMEOUT_S))
+        async with asyncio.timeout(TIMEOUT_S):
+            while metric((await http.get("/metrics")).text, "kokoro_requests_in_flight", transport="http") == 0:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        end = asyncio.ensure_future(at.end())
+        answer = await asked
+        assert (answer.status_code, answer.json()["code"]) == (503, "stopping")
+        assert not at.engine.release.is_set()
         await end
 
 

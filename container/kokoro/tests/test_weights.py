@@ -144,7 +144,7 @@ def test_a_configuration_with_another_vocabulary_is_refused(tmp_path: Path, engi
         resolve(str(tmp_path), engine)
     for text in ("not json", "[]", "{}", '{"vocab": 3}'):
         config.write_text(text, encoding="utf-8")
-        with pytest.raises(SetupError, match="config.json"):
+        with pytest.raises(SetupError, match=r"config\.json"):
             resolve(str(tmp_path), engine)
 
 
