@@ -55,9 +55,17 @@ class Answer:
     seconds: float | None = None
     """Of speech, where the agent says it."""
     first_audio_ms: float | None = None
+    text_done_ms: float | None = None
     over: bool = False
     _heard: bool = False
     _chunks: int = 0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the first audio came after the end of the text."""
+        if self.first_audio_ms is None or self.text_done_ms is None:
+            return False
+        return self.first_audio_ms > self.text_done_ms
 
     def take(self, event: dict[str, Any]) -> None:
         """Take the next event.
@@ -88,6 +96,7 @@ class Answer:
             seconds = _number(event.get("duration_s"))
             self.seconds = self.seconds if seconds is None else seconds  # the last one is that of `done`
             shown = ("mode", "text", "sentence", "duration_s", "stop_reason", "sentences", "total_chunks")
+            self.text_done_ms = at if kind == "text_done" else self.text_done_ms
             self._tell(at, kind, "  ".join(f"{name}={event[name]!r}" for name in shown if name in event))
         self.over = self.over or kind == "done"
 
@@ -216,6 +225,11 @@ async def _ask(server: Server, arn: str, payload: dict[str, str], answer: Answer
             told = len(answer.lines)
     if not answer.over:
         raise DemoError("the answer broke off: it has no 'done'")
+    if payload["mode"] == "bidi" and answer.is_late:
+        print(
+            "The first audio came only after the end of the text: on this machine the voice took longer for its first "
+            "piece than the model for the rest. A longer answer, a shorter first sentence or a faster machine shows it."
+        )
 
 
 async def _events(server: Server, arn: str, payload: dict[str, str]) -> AsyncIterator[dict[str, Any]]:

@@ -13,11 +13,12 @@ from emulator.bedrock.failure import BREAKS, IN_STREAM, STATUSES
 
 __all__ = ["Script", "ScriptError", "ToolUse", "Turn"]
 
-_FOUR_SENTENCES = (
-    "A voice agent should not wait until its whole answer is written. "
+_ANSWER = (
+    "A good voice agent does not wait: it speaks before its whole answer is written. "
     "It hands each sentence over as soon as the full stop is there. "
     "The voice then begins to speak while the model is still thinking. "
-    "So you hear the first words long before the last one exists."
+    "So you hear the first words long before the last one exists. "
+    "The longer the answer is, the more of your time that saves."
 )
 _FRAGMENT = re.compile(r"\s*\S{1,4}|\s+$")
 _TOOL_NAME = r"[a-zA-Z0-9_-]{1,64}"
@@ -67,7 +68,7 @@ class Turn:
     regular expression that the user's last text must contain.
     """
 
-    text: str = _FOUR_SENTENCES
+    text: str = _ANSWER
     tokens_per_second: float = 40.0
     """0: all fragments at once."""
     first_token: float = 0.5

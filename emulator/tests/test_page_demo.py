@@ -34,6 +34,27 @@ def test_a_question_becomes_a_file_and_a_timeline(tmp_path: Path, capsys: pytest
     assert batch.index("audio_chunk") > batch.index("text_done")
     assert "0.2 s of speech: One. Two." in bidi
     assert "First audio after agent_start: bidi" in batch
+    assert "only after the end of the text" not in printed
+
+
+def test_speech_that_is_not_early_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Answer, "is_late", True)
+    arguments = ["demo", "Why?", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path), *QUICK]
+    assert main([*arguments, "--bedrock-script", script(tmp_path)]) == 0
+    assert "The first audio came only after the end of the text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kinds", "late"),
+    [(("audio_chunk", "text_done"), False), (("text_done", "audio_chunk"), True), (("text_done",), False)],
+)
+def test_an_answer_is_late_whose_first_audio_comes_behind_its_text(kinds: tuple[str, ...], *, late: bool) -> None:
+    answer = Answer()
+    for at, kind in enumerate(kinds):
+        answer.take({"type": kind, "t_ms": float(at), "data": "AAAA"})
+    assert answer.is_late is late
 
 
 def test_an_answer_in_mp3_is_written_as_it_came(
