@@ -8,6 +8,7 @@ from container.agent.settings import SettingsError, from_environment
 
 PORT = 8080
 """AgentCore's."""
+_LAST_PORT = 65_535
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code: 0 done, 2 it was called wrongly."""
     options = parser().parse_args(arguments)
     try:
+        if not 0 <= options.port <= _LAST_PORT:
+            raise SettingsError(f"--port is {options.port}; expected a number from 0 (any free one) to {_LAST_PORT}")
         settings = from_environment()
     except SettingsError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -43,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     telemetry.set_up()
     try:
         app = create_app(settings)
-    except BotoCoreError as error:  # a profile that is not there, a region that is none
+    except (BotoCoreError, ValueError) as error:  # a profile that is not there, a region or address that is none
         sys.stderr.write(f"error: no client of Amazon Bedrock can be made with the AWS settings found here: {error}\n")
         return 2
     app.run(options.port, options.host, timeout_graceful_shutdown=5)

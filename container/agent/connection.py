@@ -1,7 +1,7 @@
 """One bidirectional stream to a SageMaker endpoint, over the official SDK: the only module that knows it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +19,19 @@ from aws_sdk_sagemaker_runtime_http2.models import (
 )
 from smithy_aws_core.identity import AWSCredentialsIdentity, AWSIdentityProperties
 from smithy_core.aio.interfaces.identity import IdentityResolver
-from smithy_http.aio.crt import AWSCRTHTTPClient
 
+from container.agent import address
 from container.agent.speech_errors import SpeechError
+from container.agent.transport import Transport
 
 __all__ = ["Connection", "Part", "service_url"]
 
 _END_TIMEOUT_S = 3.0
 """A stream that has gone already may not answer any more."""
+_PATIENCE_S = 0.5
+"""How long a stream that nobody wants any more may take to be opened."""
+_CONNECT_TIMEOUT_S = 12.0
+"""The CRT gives up on TLS after 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,56 @@ def _without_crt_noise(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
         loop.default_exception_handler(context)
 
 
+Later = Callable[[Coroutine[Any, Any, None]], object]
+"""Takes work that nobody need wait for now, and sees to it that it is done."""
+
+
+class _Opening:
+    """A stream that is being opened."""
+
+    def __init__(self, endpoint: str, region: str) -> None:
+        self._endpoint = endpoint
+        self._region = region
+        self._sdk: AsyncSageMakerRuntimeHTTP2Client | None = None
+        self._stream: Any = None
+        self._connected = asyncio.Event()
+
+    async def run(self) -> "Connection":
+        """Open it."""
+        config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
+            region=self._region,
+            aws_credentials_identity_resolver=_Boto3Credentials(),
+            max_attempts=1,
+            transport=await asyncio.to_thread(Transport, connected=self._connected),  # reads all authorities: 40 ms
+        )
+        if config.endpoint_uri is None:
+            config.endpoint_uri = service_url(self._region)
+        elif isinstance(config.endpoint_uri, str) and (wrong := address.what_is_wrong(config.endpoint_uri)):
+            raise SpeechError(
+                "not_configured",
+                f"the address of the speech service {wrong}; it comes from AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2, "
+                "AWS_ENDPOINT_URL or the AWS profile",
+            )
+        self._sdk = AsyncSageMakerRuntimeHTTP2Client(config=config)
+        self._stream = await self._sdk.invoke_endpoint_with_bidirectional_stream(
+            InvokeEndpointWithBidirectionalStreamInput(endpoint_name=self._endpoint)
+        )
+        _, receiver = await self._stream.await_output()
+        return Connection(self._sdk, self._stream, receiver)
+
+    async def give_up(self, running: "asyncio.Task[Connection]") -> None:
+        """Let go of it, whether it failed or nobody wants it any more."""
+        await asyncio.wait([running], timeout=_PATIENCE_S)  # mostly it is there at once, and can be closed in order
+        # not before it is connected: tasks of the SDK and threads of the CRT complain about what is taken from them
+        connected = asyncio.create_task(self._connected.wait(), name="speech-connected")
+        await asyncio.wait([running, connected], timeout=_CONNECT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        connected.cancel()
+        running.cancel()
+        await asyncio.gather(running, connected, return_exceptions=True)
+        ends = [] if self._stream is None else [self._stream.input_stream.close()]
+        await asyncio.gather(*map(_quietly, ends if self._sdk is None else [*ends, self._sdk.close()]))
+
+
 class Connection:
     """One stream with an HTTP/2 connection of its own, so that ending it ends the container's work for certain."""
 
@@ -76,38 +131,24 @@ class Connection:
         self._receiver = receiver
 
     @classmethod
-    async def open(cls, endpoint: str, region: str) -> "Connection":
+    async def open(cls, endpoint: str, region: str, later: Later) -> "Connection":
         """Open a stream to the endpoint; the URL is AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2 or the region's.
 
-        Raises SpeechError where it is refused; it waits for as long as the service does.
+        Raises SpeechError where it is refused; it waits for as long as the service does. What is left to be closed of a
+        stream that was not opened takes seconds: it is handed to `later`.
         """
         loop = asyncio.get_running_loop()
         if loop.get_exception_handler() is None:
             loop.set_exception_handler(_without_crt_noise)
-        sdk = stream = None
+        opening = _Opening(endpoint, region)
+        running = asyncio.create_task(opening.run(), name="speech-opening")
         try:
-            config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
-                region=region,
-                aws_credentials_identity_resolver=_Boto3Credentials(),
-                max_attempts=1,
-                transport=await asyncio.to_thread(AWSCRTHTTPClient),  # reads all authorities: 40 ms
-            )
-            if config.endpoint_uri is None:
-                config.endpoint_uri = service_url(region)
-            sdk = AsyncSageMakerRuntimeHTTP2Client(config=config)
-            stream = await sdk.invoke_endpoint_with_bidirectional_stream(
-                InvokeEndpointWithBidirectionalStreamInput(endpoint_name=endpoint)
-            )
-            _, receiver = await stream.await_output()
+            return await asyncio.shield(running)
         except BaseException as error:
-            if stream is not None:
-                await _quietly(stream.input_stream.close())
-            if sdk is not None:
-                await _quietly(sdk.close())
+            later(opening.give_up(running))
             if isinstance(error, Exception):
                 raise _refusal(endpoint, error) from error
             raise
-        return cls(sdk, stream, receiver)
 
     async def send(self, data: bytes) -> None:
         """Send one message, as a text frame. Waits while the container does not read."""

@@ -1,7 +1,8 @@
 """A conversation over AgentCore's WebSocket: prompts in, events as JSON and audio as raw PCM out. No base64.
 
 A text frame of the client is one JSON object: a prompt like that of an invocation, {"type": "cancel"} to stop what is
-being spoken, or {"type": "close"}. A prompt that comes while another one is answered stops that one first.
+being spoken, or {"type": "close"}: what is being spoken is spoken to its end, and until then only `cancel` is heeded. A
+prompt that comes while another one is answered stops that one first. A binary frame with such an object is as good.
 
 The text frames of the server are the events of the turns, without `audio_chunk`: a binary frame is audio of the first
 sentence that has no `sentence_end` yet.
@@ -36,6 +37,8 @@ class Conversation:
         self._socket = socket
         self._start = start
         self._turn: Turn | None = None
+        self._running: asyncio.Task[None] | None = None
+        """The task that runs the turn, and the one that sends what it tells."""
         self._speaking: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -44,8 +47,8 @@ class Conversation:
         try:
             while (message := await self._receive()) is not None:
                 if message.get("type") == "close":
-                    await self._settled()
-                    await self._socket.close(1000)
+                    if await self._finish():
+                        await self._socket.close(1000)
                     return
                 await self._take(message)
         except WebSocketDisconnect:
@@ -53,6 +56,8 @@ class Conversation:
         finally:
             if self._speaking is not None:
                 self._speaking.cancel()
+            if self._running is not None:
+                self._running.cancel()  # the other one may not even have begun
             await self._settled()
 
     async def _receive(self) -> dict[str, Any] | None:
@@ -78,11 +83,11 @@ class Conversation:
             request = parse(message)  # what is no prompt stops nobody who is speaking
             self._interrupt()
             await self._settled()
-            self._turn, task = self._start(request, timeline=Timeline())
+            self._turn, self._running = self._start(request, timeline=Timeline())
         except InvalidRequestError as error:
             await self._refuse(error.code, str(error))
             return
-        self._speaking = asyncio.create_task(self._speak(self._turn, task), name="turn-socket")
+        self._speaking = asyncio.create_task(self._speak(self._turn, self._running), name="turn-socket")
 
     def _interrupt(self) -> None:
         if self._turn is not None:
@@ -99,13 +104,33 @@ class Conversation:
             if not finished:
                 task.cancel()
 
+    async def _finish(self) -> bool:
+        """Let what is being spoken be spoken, unless it is cancelled. Return whether the client is still there."""
+        listening = asyncio.create_task(self._heed(), name="turn-close")
+        try:
+            await self._settled()
+            return not listening.done()
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+    async def _heed(self) -> None:
+        """Heed nothing but `cancel`, until the client is gone."""
+        try:
+            while (message := await self._receive()) is not None:
+                if message.get("type") == "cancel":
+                    self._interrupt()
+        finally:
+            if self._speaking is not None:  # unless it is at its end already
+                self._speaking.cancel()
+
     async def _settled(self) -> None:
         """Wait for the end of the turn that is running."""
         if self._speaking is not None:
             await asyncio.gather(self._speaking, return_exceptions=True)
 
     async def _refuse(self, code: str, message: str) -> None:
-        await self._send(frame(Timeline().event("error", code=code, message=message)))
+        await self._send(frame(Timeline().error(code, message)))
 
     async def _send(self, message: str | bytes) -> None:
         if isinstance(message, bytes):

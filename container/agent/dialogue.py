@@ -19,6 +19,10 @@ MAX_AHEAD = 8
 """Sentences that the container may have in hand, so that none waits for the next one to arrive."""
 
 _MAX_CONTROL = 65_536
+_SAMPLE_RATE = 24_000
+"""Kokoro's, where none is asked for."""
+_SPARE_S = 30.0
+"""A sentence may last for so long, and a second for each of its characters: several times what any voice needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,9 @@ class Dialogue:
         self._asked: deque[Sentence] = deque()
         self._count = 0
         self._begun = False
-        """Whether the first asked sentence has been taken up, and whether audio of it has come."""
-        self._heard = False
+        """Whether the first asked sentence has been taken up, and how many bytes of audio have come of it."""
+        self._heard = 0
+        self._bytes_per_s = 2 * (sample_rate or _SAMPLE_RATE)
         self._odd = b""
         self._text = b""
         self.complaint: SpeechError | None = None
@@ -106,7 +111,7 @@ class Dialogue:
         cut = Finished(self._asked.popleft(), complete=False) if self._heard else None
         self._waiting.extendleft(reversed(self._asked))
         self._asked.clear()
-        self._begun, self._heard, self._odd, self._text = False, False, b"", b""
+        self._begun, self._heard, self._odd, self._text = False, 0, b"", b""
         self.complaint = None
         return cut
 
@@ -154,7 +159,7 @@ class Dialogue:
             again, self._begun = self._begun, True
             return None if again else Begun(sentence)
         self._asked.popleft()
-        self._begun, self._heard, self._odd = False, False, b""
+        self._begun, self._heard, self._odd = False, 0, b""
         return Finished(sentence)
 
     def _refused(self, message: dict[str, Any]) -> None:
@@ -191,8 +196,16 @@ class Dialogue:
         self._odd = data[whole:]
         if not whole:
             return None
-        self._begun = self._heard = True
-        return Audio(self._asked[0], data[:whole])
+        self._begun = True
+        self._heard += whole
+        sentence = self._asked[0]
+        if self._heard > (limit := _SPARE_S + len(sentence.text)) * self._bytes_per_s:
+            raise SpeechError(
+                "too_much_audio",
+                f"the speech container sent more than {limit:g} s of audio for a sentence of {len(sentence.text)} "
+                "characters; expected was synthesis_complete at its end. Is it still in step with the requests?",
+            )
+        return Audio(sentence, data[:whole])
 
 
 def _control(data: bytes) -> dict[str, Any] | None:

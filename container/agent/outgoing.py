@@ -23,6 +23,10 @@ class Outgoing:
         """Events, each with how many bytes of PCM its audio was made from."""
         self._emitting = asyncio.Lock()
         self._read = 0
+        self._settled = asyncio.Event()
+        self.heard: set[int] = set()
+        """The sentences of which the reader took audio."""
+        self._interrupted = False
         self.stopped = False
         """Whether nothing more is to be told but the last event."""
         self.chunks = 0
@@ -35,6 +39,10 @@ class Outgoing:
             event, _ = queued
             event["seq"] = self._read  # an interruption may have taken some out
             self._read += 1
+            if event["type"] == "audio_chunk":
+                self.heard.add(event["sentence"])
+            elif event["type"] in ("done", "error"):
+                self._settled.set()
             yield event
 
     async def emit(self, kind: str, pcm: int = 0, **fields: Any) -> None:
@@ -61,15 +69,24 @@ class Outgoing:
         """Queue an event; there has to be room."""
         self._queue.put_nowait((event, 0))
 
-    async def end(self, last: Event | None) -> None:
-        """Queue the last event, if it has not been queued yet, and the end."""
-        if last is not None:
-            await self._queue.put((last, 0))
-        await self._queue.put(None)
+    async def last(self, event: Event | None) -> None:
+        """Queue the last event, if it has not been queued yet, and wait until the reader comes to it.
+
+        Until then an interruption can take audio back.
+        """
+        if event is not None:
+            await self._queue.put((event, 0))
+            if self._interrupted:  # while there was no room for it
+                self._amend(event)
+        await self._settled.wait()
+
+    def close(self) -> None:
+        """End what is read; the last event has been."""
+        self._queue.put_nowait(None)
 
     def interrupt(self) -> None:
         """Tell nothing more, and take back the audio that waits: a slow reader would go on hearing it for long."""
-        self.stopped = True
+        self.stopped = self._interrupted = True
         for _ in range(self._queue.qsize()):
             queued = self._queue.get_nowait()
             if queued is not None:
@@ -78,9 +95,13 @@ class Outgoing:
                     self.chunks -= 1
                     self.pcm -= pcm
                     continue
-                if event["type"] == "done":
-                    event.update(interrupted=True, total_chunks=self.chunks, duration_s=seconds(self.pcm))
+                self._amend(event)
             self._queue.put_nowait(queued)
+
+    def _amend(self, event: Event) -> None:
+        """Make a `done` say that there was an interruption, and count what is left."""
+        if event["type"] == "done":
+            event.update(interrupted=True, total_chunks=self.chunks, duration_s=seconds(self.pcm))
 
     def forget(self) -> None:
         """Make room: nobody reads any more."""

@@ -10,6 +10,7 @@ __all__ = ["MAX_PROMPT", "InvalidRequestError", "Request", "parse"]
 
 MAX_PROMPT = 100_000
 """Characters."""
+_MAX_VOICE = 100
 
 Mode = Literal["bidi", "batch"]
 
@@ -51,6 +52,8 @@ def parse(payload: object) -> Request:
     voice = payload.get("voice")
     if voice is not None and (not isinstance(voice, str) or not voice):
         raise InvalidRequestError(f"voice is {_shown(voice)}; expected the name of a voice")
+    if voice is not None and len(voice) > _MAX_VOICE:
+        raise InvalidRequestError(f"voice has {len(voice)} characters; expected at most {_MAX_VOICE}")
     speed = payload.get("speed")
     if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float) or not 0.5 <= speed <= 2):
         raise InvalidRequestError(f"speed is {_shown(speed)}; expected a number from 0.5 to 2")

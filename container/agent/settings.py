@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from container.agent import address
 from container.agent.encoding import FORMATS, Format, is_available
 
 __all__ = ["DEFAULT_MODEL_ID", "Settings", "SettingsError", "from_environment"]
@@ -47,7 +48,13 @@ class Settings:
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read SPEECH_ENDPOINT, AGENT_MODEL_ID, AWS_REGION, AGENT_VOICE and the rest. Raises SettingsError."""
+    """Read SPEECH_ENDPOINT, AGENT_MODEL_ID, AWS_REGION, AGENT_VOICE and the rest. Raises SettingsError.
+
+    The addresses of AWS's services are looked at too; it is the SDKs that use them.
+    """
+    for name in address.VARIABLES:
+        if (value := environment.get(name)) and (wrong := address.what_is_wrong(value)):
+            raise SettingsError(f"{name} {wrong}")
     default = Settings()
     return Settings(
         endpoint=environment.get("SPEECH_ENDPOINT", ""),

@@ -7,13 +7,13 @@ opened again where the platform has ended it between two turns.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from container.agent.connection import Connection, Part
-from container.agent.dialogue import CLOSE, Audio, Begun, Dialogue, Event, Finished, Sentence
+from container.agent.connection import Connection
+from container.agent.dialogue import Audio, Begun, Dialogue, Event, Finished, Sentence
+from container.agent.link import Came, Link, Lost, RunningLink
 from container.agent.speech_errors import SpeechError
 
 __all__ = ["Audio", "Begun", "Event", "Finished", "Sentence", "SpeechError", "SpeechSession"]
@@ -21,8 +21,6 @@ __all__ = ["Audio", "Begun", "Event", "Finished", "Sentence", "SpeechError", "Sp
 ANSWER_TIMEOUT_S = 8.0
 WORK_TIMEOUT_S = 8.0
 CLOSE_TIMEOUT_S = 3.0
-_END_S = 1.0
-"""For the reader to see that its connection is closed."""
 
 _ENDED_EARLY = (
     "the speech container ended the session before it had spoken everything; expected was synthesis_complete for each "
@@ -32,120 +30,8 @@ _ENDED_EARLY = (
 _log = logging.getLogger(__name__)
 
 
-class Link(Protocol):
-    """What a session needs of a connection: see :class:`container.agent.connection.Connection`."""
-
-    async def send(self, data: bytes) -> None:
-        """Send one message."""
-
-    def parts(self) -> AsyncIterator[Part]:
-        """Yield what comes; raise SpeechError where it breaks off."""
-
-    async def end_input(self) -> None:
-        """End our side."""
-
-    async def close(self) -> None:
-        """Let go."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """A link is over; None: without an error."""
-
-    link: "_Running"
-    error: SpeechError | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Came:
-    """A part came over a link."""
-
-    link: "_Running"
-    part: Part
-
-
 class _Wake:
     """Something was said, or the turn was ended or cancelled."""
-
-
-class _Running:
-    """An open or opening link and the tasks that serve it. It puts what happens into the session's inbox."""
-
-    def __init__(self, open_: Callable[[], Awaitable[Link]], dialogue: Dialogue, inbox: asyncio.Queue[object]) -> None:
-        self._open = open_
-        self._dialogue = dialogue
-        self._inbox = inbox
-        self._link: Link | None = None
-        self._writer: asyncio.Task[None] | None = None
-        self._more = asyncio.Event()
-        self._closing = False
-        self._left = False
-        self._task = asyncio.create_task(self._run(), name="speech-link")
-
-    def wake(self) -> None:
-        """Look for something to send."""
-        self._more.set()
-
-    def leave(self) -> None:
-        """Send nothing more: what is said from now on is for another link."""
-        self._left = True
-
-    @property
-    def was_open(self) -> bool:
-        """Whether the link was opened at all."""
-        return self._link is not None
-
-    async def _run(self) -> None:
-        error: SpeechError | None = None
-        try:
-            self._link = await self._open()
-            self._writer = asyncio.create_task(self._write(self._link), name="speech-writer")
-            async for part in self._link.parts():
-                self._inbox.put_nowait(_Came(self, part))
-        except SpeechError as failure:
-            error = failure
-        finally:
-            await self._let_go()
-            self._inbox.put_nowait(_Lost(self, error))
-
-    async def _let_go(self) -> None:
-        if self._writer is not None:
-            self._writer.cancel()
-            await asyncio.gather(self._writer, return_exceptions=True)
-        if self._link is not None:
-            await self._link.close()
-
-    async def _write(self, link: Link) -> None:
-        while True:
-            while not self._left and (message := self._dialogue.next_message()) is not None:
-                await self._send(link, message)
-            if self._closing:
-                await self._send(link, CLOSE)
-                return
-            await self._more.wait()
-            self._more.clear()
-
-    async def _send(self, link: Link, message: bytes) -> None:
-        try:
-            await link.send(message)
-        except Exception as error:  # noqa: BLE001 - whatever the SDK raises here: the reader says how the stream ended
-            _log.debug("a message could not be sent: %s", error)
-
-    async def close(self, timeout: float) -> None:  # noqa: ASYNC109 - how long to be polite
-        """Say goodbye, read to the end, end the input; in any case let go."""
-        self._closing = True
-        self._more.set()
-        await asyncio.wait([self._task], timeout=timeout)
-        await self.abort()
-
-    async def abort(self) -> None:
-        """Let go at once."""
-        # the connection first: a receive() that is cancelled in flight would leave a stream that nobody can end
-        if not self._task.done() and self._link is not None:
-            await self._let_go()
-            await asyncio.wait([self._task], timeout=_END_S)
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
 
 
 class SpeechSession:
@@ -173,7 +59,7 @@ class SpeechSession:
         self._work_timeout_s = work_timeout_s
         self._close_timeout_s = close_timeout_s
         self._inbox: asyncio.Queue[object] = asyncio.Queue()
-        self._running: _Running | None = None
+        self._running: RunningLink | None = None
         self._ended = False
         self._cancelled = False
         self._reopened = False
@@ -182,18 +68,36 @@ class SpeechSession:
         self._fatal: SpeechError | None = None
         """Why this turn can't go on."""
         self._active = False
+        self._since: float | None = None
+        """When the container last gave a sign of life, or was first asked for one in this turn."""
+        self._lost_at: float | None = None
+        """When the session was lost, if it was since then."""
         self._leaving: set[asyncio.Task[None]] = set()
         """Links that are being let go of."""
+        self._remains: set[asyncio.Task[None]] = set()
+        """What is left of links that were not opened: nobody waits for it but :meth:`close`."""
 
     @classmethod
     def to(cls, endpoint: str, region: str, **options: Any) -> "SpeechSession":
         """Make a session to a SageMaker endpoint, which is not opened yet; `options` are those of the constructor."""
-        return cls(lambda: Connection.open(endpoint, region), **options)
+        session: SpeechSession
+
+        def later(work: Coroutine[Any, Any, None]) -> None:
+            session._track(session._remains, work)
+
+        session = cls(lambda: Connection.open(endpoint, region, later), **options)
+        return session
+
+    @staticmethod
+    def _track(tasks: "set[asyncio.Task[None]]", work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name="speech-leaving")
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     def open(self) -> None:
         """Begin to open the session, so that it is there when the first sentence is."""
         if self._running is None:
-            self._running = _Running(self._open, self._dialogue, self._inbox)
+            self._running = RunningLink(self._open, self._dialogue, self._inbox)
 
     def say(self, text: str) -> Sentence:
         """Speak a sentence after those before. Never waits."""
@@ -220,19 +124,27 @@ class SpeechSession:
         """
         self._reopened, self._cut, self._fatal = False, None, None
         self._active = True
-        deadline: float | None = None
+        self._since = self._lost_at = None
+        clock = asyncio.get_running_loop().time
         try:
             while not self._cancelled and not (self._ended and self._dialogue.idle):
-                events = self._take(await self._next(deadline))
+                item = await self._next()
+                events = self._take(item)
+                came = clock()
                 for event in events:
                     yield event
                 if self._fatal is not None:
                     raise self._fatal
+                # after the caller took them: a slow caller is not the container's fault
+                now = clock()
                 if self._dialogue.idle:
-                    deadline = None
-                elif events or deadline is None:
-                    # after the caller took them: a slow caller is not the container's fault
-                    deadline = asyncio.get_running_loop().time() + self._limit_s
+                    self._since = self._lost_at = None
+                elif self._since is None or (events and isinstance(item, Came)):
+                    self._since, self._lost_at = now, None
+                else:
+                    self._since += now - came
+                    if self._lost_at is not None:
+                        self._lost_at += now - came
         except SpeechError:
             self._leave()  # and do not wait: the caller is told now, whatever the platform does with a dead stream
             raise
@@ -241,14 +153,27 @@ class SpeechSession:
         if self._cut is not None:
             raise self._cut
 
-    async def _next(self, deadline: float | None) -> object:
+    async def _next(self) -> object:
         with suppress(asyncio.QueueEmpty):
             return self._inbox.get_nowait()
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(self._deadline):
                 return await self._inbox.get()
         except TimeoutError:
             raise self._dialogue.complaint or SpeechError("no_answer", self._silence()) from None
+
+    @property
+    def _deadline(self) -> float | None:
+        """When the container will have been silent for too long; None: nothing is expected of it.
+
+        A session that is lost is no sign of life: the one that is opened in its place has what is left of the time.
+        """
+        if self._since is None:
+            return None
+        if self._lost_at is None:
+            return self._since + self._limit_s
+        longest = max(self._answer_timeout_s, self._work_timeout_s)
+        return min(self._since + longest, self._lost_at + self._answer_timeout_s)
 
     def _silence(self) -> str:
         """Say what was missing."""
@@ -272,17 +197,20 @@ class SpeechSession:
 
     def _take(self, item: object) -> list[Event]:
         """Say what an item means for the caller. Raises SpeechError."""
-        if isinstance(item, _Came) and item.link is self._running:
+        if isinstance(item, Came):
+            item.link.taken(item.part)
+        if isinstance(item, Came) and item.link is self._running:
             event = self._dialogue.receive(item.part.data, text=item.part.text)
             if isinstance(event, Finished):
                 item.link.wake()
             return [] if event is None else [event]
-        if isinstance(item, _Lost) and item.link is self._running:
+        if isinstance(item, Lost) and item.link is self._running:
             self._running = None
+            self._track(self._leaving, item.link.gone())
             return self._lost(item)
         return []
 
-    def _lost(self, item: _Lost) -> list[Event]:
+    def _lost(self, item: Lost) -> list[Event]:
         complaint, self._dialogue.complaint = self._dialogue.complaint, None
         if self._dialogue.idle:
             return []  # between two sentences: it is opened again when the next one comes
@@ -295,6 +223,7 @@ class SpeechSession:
         self._reopened = True
         if self._fatal is None and not self._dialogue.idle:
             _log.warning("the speech session was lost and is opened again: %s", error)
+            self._lost_at = asyncio.get_running_loop().time()
             self.open()
         if cut is None:
             return []
@@ -314,10 +243,12 @@ class SpeechSession:
             self._running = None
             await running.close(self._close_timeout_s)
         await self._abort()
+        while self._remains:
+            await asyncio.wait(self._remains)
 
     async def _abort(self) -> None:
         self._leave()
-        if self._leaving:
+        while self._leaving:
             await asyncio.wait(self._leaving)  # whoever is cancelled while waiting does not cancel them
 
     def _leave(self) -> None:
@@ -327,6 +258,4 @@ class SpeechSession:
         running, self._running = self._running, None
         if running is not None:
             running.leave()
-            task = asyncio.create_task(running.abort(), name="speech-leaving")
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
+            self._track(self._leaving, running.abort())

@@ -12,6 +12,10 @@ from typing import Any
 
 __all__ = ["Timeline", "frame", "sse"]
 
+MAX_MESSAGE = 1_000
+"""Characters of an error's message. Escaped they are at most 12 bytes each: AgentCore's frames on /ws hold 32 KB."""
+_MAX_CODE = 100
+
 
 class Timeline:
     """Stamps events. `clock` is in seconds."""
@@ -36,8 +40,16 @@ class Timeline:
         self._count += 1
         return stamped
 
+    def error(self, code: str, message: str) -> dict[str, Any]:
+        """Make an `error`. Both texts may be somebody else's, so they are cut to what a frame can hold."""
+        return self.event("error", code=_cut(code, _MAX_CODE), message=_cut(message, MAX_MESSAGE))
+
     def _since(self, now: float) -> float:
         return 0.0 if self._begun is None else round((now - self._begun) * 1000, 1)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def sse(event: dict[str, Any]) -> bytes:

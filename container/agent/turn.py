@@ -29,6 +29,8 @@ __all__ = ["SAMPLE_RATE", "Event", "Turn"]
 
 MAX_CHUNK = 24_000
 """Bytes of audio in one event, half a second: base64 or not, it fits into the 32 KB of AgentCore's WebSocket frames."""
+MAX_TEXT = 1_900
+"""Characters of text in one event: escaped they are at most 12 bytes each, and so below the same limit."""
 
 _STOP_S = 2.0
 """How long a model that was asked to stop may take before its task is cancelled."""
@@ -47,7 +49,8 @@ class Turn:
     ) -> None:
         self._request = request
         self._agent = agent
-        self._before = list(agent.messages)
+        self.before: Messages = list(agent.messages)
+        """The conversation as it was when the turn began."""
         self._speech = speech
         self._timeline = timeline
         self._out = Outgoing(timeline)
@@ -75,12 +78,13 @@ class Turn:
         """The last event, where it was queued before everything was wound up."""
         self._spoken_to_the_end = False
         self._said: list[str] = []
+        """The sentences that were handed over, as they were written, by the turn's number."""
         self._aloud = False
         """Whether a sentence had something that can be read aloud: a voice has nothing to say to "…"."""
         self.memory: Messages | None = None
-        """What the conversation is to remember of it, when it is over: None of a turn that failed or was left.
+        """The conversation as it is when the turn is over; None where it failed or was left.
 
-        Of one that was interrupted it is the prompt and the sentences that were handed over.
+        Of one that was interrupted it has the prompt and the sentences of which something was heard.
         """
 
     def events(self) -> AsyncIterator[Event]:
@@ -106,7 +110,11 @@ class Turn:
             span.set_attributes({f"speech.{name}_ms": at for name, at in self._marks.items()})
             if last["type"] == "error":
                 span.set_status(trace.StatusCode.ERROR, last["message"])
-        await self._out.end(None if last is self._failure else last)
+        await self._out.last(None if last is self._failure else last)
+        if last["type"] == "done":
+            # only now: as long as the reader had not come to it, an interruption took audio back
+            self.memory = self._heard() if self._interrupted.is_set() else self._agent.messages
+        self._out.close()
 
     async def _run(self) -> Event:
         """Return the last event; that of a failure may be on its way already."""
@@ -122,11 +130,9 @@ class Turn:
             await self._work()
         except Exception as failure:  # noqa: BLE001 - the reader must be told of whatever it is
             return self._failure or self._failed(failure)
-        interrupted = self._interrupted.is_set()
-        self.memory = self._exchange() if interrupted else self._agent.messages
         return self._timeline.event(
             "done",
-            interrupted=interrupted,
+            interrupted=self._interrupted.is_set(),
             sentences=self._sentences,
             total_chunks=self._out.chunks,
             duration_s=seconds(self._out.pcm),
@@ -139,19 +145,20 @@ class Turn:
         """Return the event for a failure."""
         if isinstance(failure, SpeechError | ModelError):
             _log.warning("turn %s failed: %s", self._timeline.request_id, failure)
-            return self._timeline.event("error", code=failure.code, message=str(failure))
+            return self._timeline.error(failure.code, str(failure))
         _log.error("turn %s failed", self._timeline.request_id, exc_info=failure)
-        message = f"the agent failed: {type(failure).__name__}: {failure}"
-        return self._timeline.event("error", code="internal", message=message)
+        return self._timeline.error("internal", f"the agent failed: {type(failure).__name__}: {failure}")
 
-    def _exchange(self) -> Messages | None:
-        """Return the conversation with what was said of this turn; the agent's own history says "cancelled"."""
-        if not self._said:
+    def _heard(self) -> Messages | None:
+        """Return the conversation with what was heard of this turn; the agent's own history says "cancelled"."""
+        heard = self._out.heard
+        said = [written for number, written in enumerate(self._said) if number in heard]
+        if not said:
             return None
         return [
-            *self._before,
+            *self.before,
             {"role": "user", "content": [{"text": self._request.prompt}]},
-            {"role": "assistant", "content": [{"text": " ".join(self._said)}]},
+            {"role": "assistant", "content": [{"text": " ".join(said)}]},
         ]
 
     async def _work(self) -> None:
@@ -256,7 +263,8 @@ class Turn:
             if text:
                 self._mark("first_text")
                 self._characters += len(text)
-                await self._out.emit("text", text=text)
+                for start in range(0, len(text), MAX_TEXT):
+                    await self._out.emit("text", text=text[start : start + MAX_TEXT])
                 await self._hand_over(self._splitter.feed(text))
                 self._fed.set()
         elif "message" in event or "start_event_loop" in event or "current_tool_use" in event:

@@ -1,13 +1,12 @@
 """The turns of one process: each with an agent of its own, and what they leave behind for the next one."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from typing import Any
 
 from strands import Agent, ModelRetryStrategy
-from strands.types.content import Messages
 
+from container.agent.memory import Memory
 from container.agent.models import BedrockModels, ModelMaker
 from container.agent.request import InvalidRequestError, Request, parse
 from container.agent.sessions import SpeechSessions
@@ -18,9 +17,6 @@ from container.agent.turn import Turn
 
 __all__ = ["VoiceAgent"]
 
-MAX_CONVERSATIONS = 256
-"""Conversations that are remembered. Deployed, each session has a machine of its own, and so one."""
-
 
 class VoiceAgent:
     """Starts turns and winds them up."""
@@ -29,7 +25,7 @@ class VoiceAgent:
         self._settings = settings
         self._make_model = make_model or BedrockModels(settings)
         self._tools = list(tools)
-        self._conversations: OrderedDict[str, Messages] = OrderedDict()
+        self._memory = Memory()
         self._speech = SpeechSessions(self._session)
         self._turns: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -45,7 +41,7 @@ class VoiceAgent:
         try:
             turn, task = self.start(parse(payload), timeline=timeline, session_id=session_id)
         except InvalidRequestError as error:
-            yield sse(timeline.event("error", code=error.code, message=str(error)))
+            yield sse(timeline.error(error.code, str(error)))
             return
         finished = False
         try:
@@ -77,7 +73,7 @@ class VoiceAgent:
             try:
                 await turn.run()
                 if turn.memory is not None and session_id is not None:
-                    self._remember(session_id, turn.memory)
+                    self._memory.add(session_id, turn.before, turn.memory)
             finally:
                 # in a task of its own, which a reader that leaves late does not cancel
                 self._track(self._ending, self._speech.give_back(kept_for, request, speech))
@@ -106,7 +102,7 @@ class VoiceAgent:
         """Make an agent for one turn: two invocations of one agent exclude each other."""
         return Agent(
             model=self._make_model(),
-            messages=list(self._conversations.get(session_id or "", [])),
+            messages=self._memory.recall(session_id),
             tools=self._tools,
             system_prompt=self._settings.system_prompt,
             callback_handler=None,
@@ -123,10 +119,3 @@ class VoiceAgent:
             answer_timeout_s=self._settings.speech_timeout_s,
             work_timeout_s=self._settings.speech_work_timeout_s,
         )
-
-    def _remember(self, session_id: str, messages: Messages) -> None:
-        """Keep a conversation for its next turn."""
-        self._conversations[session_id] = messages
-        self._conversations.move_to_end(session_id)
-        while len(self._conversations) > MAX_CONVERSATIONS:
-            self._conversations.popitem(last=False)

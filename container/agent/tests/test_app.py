@@ -1,11 +1,15 @@
 """The agent: a real server, the real SDK, the real emulator; only model and container are scripted."""
 
 import asyncio
+import gc
 import itertools
 import json
+import logging
 import re
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -228,6 +232,43 @@ async def test_an_error_does_not_wait_for_a_model_that_does_not_stop(in_front: I
         await idle(client)
 
 
+async def test_an_endpoint_that_refuses_is_told_at_once(in_front: InFront, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    async with agent(Voice(), ScriptedModel(TWO), in_front) as client:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2", f"https://127.0.0.1:{port}")
+        events = await invoke(client)
+        assert (events[-1]["type"], events[-1]["code"]) == ("error", "endpoint_unreachable")
+        assert events[-1]["t_ms"] < 2000  # to close what was never open takes longer
+        await idle(client)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "https://127.0.0.1:99999"])
+async def test_an_address_that_is_none_is_told_at_once_and_by_its_name(
+    in_front: InFront, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    async with agent(Voice(), ScriptedModel(TWO), in_front) as client:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2", address)
+        events = await invoke(client)
+        assert (events[-1]["type"], events[-1]["code"]) == ("error", "not_configured")
+        assert f"'{address}'; expected https://HOST" in events[-1]["message"]
+        assert "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2" in events[-1]["message"]
+        assert events[-1]["t_ms"] < 2000
+
+
+async def test_a_turn_that_ends_before_its_session_is_open_leaves_nothing_in_the_log(
+    in_front: InFront, caplog: pytest.LogCaptureFixture
+) -> None:
+    # at any moment of the opening: before the credentials are there, before it is connected, before it is answered
+    for wait_s in (0.0, 0.005, 0.01, 0.02, 0.03):
+        async with agent(Voice(), ScriptedModel([partial(asyncio.sleep, wait_s), ""]), in_front) as client:
+            assert (await invoke(client))[-1]["type"] == "done"
+            await idle(client)
+        gc.collect()  # a task that nobody asked is complained about when it goes
+        await asyncio.sleep(0)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
 async def test_a_client_that_leaves_stops_model_and_speech(in_front: InFront) -> None:
     voice = Endless()
     endless = itertools.chain(["Hello there."], itertools.repeat(" More"))
@@ -268,9 +309,12 @@ async def test_a_reader_that_stops_reading_holds_up_the_turn_only(in_front: InFr
 
 
 async def test_turns_at_the_same_time_do_not_mix(in_front: InFront) -> None:
+    calls: list[list[Any]] = []
+
     class Prompted(ScriptedModel):
         async def stream(self, messages: Any, *_: Any, **__: Any) -> AsyncGenerator[StreamEvent, None]:
             text = messages[-1]["content"][0]["text"]
+            calls.append(list(messages))
             async for event in self._events([f"I am {text}.", " Are you", f" {text}?"]):
                 yield event
 
@@ -282,7 +326,13 @@ async def test_turns_at_the_same_time_do_not_mix(in_front: InFront) -> None:
             assert [event["text"] for event in of(events, "sentence")] == [f"I am {name}.", f"Are you {name}?"]
             assert events[-1]["type"] == "done"
         assert len({events[0]["request_id"] for events in turns}) == 6
-    assert sorted(map(tuple, voice.asked)) == [(f"I am {name}.", f"Are you {name}?") for name in names]
+        # and the next one knows all of them, each prompt with its answer
+        await invoke(client, {"prompt": "Nobody"}, **{SESSION: "s" * 40})
+        known = [message["content"][0]["text"] for message in calls[-1]]
+        asked, answered = known[:-1:2], known[1::2]
+        assert sorted(asked) == names
+        assert answered == [f"I am {name}. Are you {name}?" for name in asked]
+    assert sorted(map(tuple, voice.asked[:6])) == [(f"I am {name}.", f"Are you {name}?") for name in names]
 
 
 async def test_ping_answers_however_many_turns_are_open(in_front: InFront) -> None:

@@ -44,6 +44,9 @@ def test_settings_from_the_environment() -> None:
         ("SPEECH_TIMEOUT_S", "-1", "expected a number of seconds above 0"),
         ("AGENT_MODEL_TIMEOUT_S", "nan", "expected a number of seconds above 0"),
         ("AGENT_CLEAN_TEXT", "maybe", "expected 1 or 0"),
+        ("AWS_ENDPOINT_URL", "localhost:8443", "expected https://HOST or .*"),
+        ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "https://", "expected https://HOST or .*"),
+        ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2", "https://127.0.0.1:99999", ".* a port from 1 to 65535"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, expected: str) -> None:
@@ -69,12 +72,32 @@ def test_aws_settings_that_cannot_work_are_told(
     assert expected in told
 
 
+def test_an_address_of_aws_is_no_mistake() -> None:
+    for address in ("https://127.0.0.1:8443", "http://[::1]:80/path", "https://vpce-1.runtime.amazonaws.com", ""):
+        from_environment({"AWS_ENDPOINT_URL": address})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "arguments", "expected"),
+    [
+        ("SPEECH_TIMEOUT_S", "soon", [], "SPEECH_TIMEOUT_S is 'soon'; expected a number of seconds above 0"),
+        ("SPEECH_ENDPOINT", "voice", ["--port", "99999"], "--port is 99999; expected a number from 0 "),
+        ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "nonsense", [], "AWS_ENDPOINT_URL_BEDROCK_RUNTIME is 'nonsense'; "),
+    ],
+)
 def test_the_command_line_says_what_is_wrong(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    value: str,
+    arguments: list[str],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("SPEECH_TIMEOUT_S", "soon")
-    assert cli.main(["serve"]) == 2
-    assert capsys.readouterr().err == "error: SPEECH_TIMEOUT_S is 'soon'; expected a number of seconds above 0\n"
+    monkeypatch.setenv(name, value)
+    assert cli.main(["serve", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {expected}")
+    assert told.count("\n") == 1
 
 
 def test_help_names_the_variables(capsys: pytest.CaptureFixture[str]) -> None:

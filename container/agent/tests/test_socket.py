@@ -9,11 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection
 
 from container.agent.tests.conftest import InFront
 from container.agent.tests.scripted import ScriptedModel
 from container.agent.tests.serving import Event, agent, idle, kinds, of
-from container.agent.tests.voices import PCM, Endless, Voice
+from container.agent.tests.voices import PCM, Endless, Says, Voice
 
 TWO = ["Hello", " there.", " How are", " you?"]
 
@@ -39,6 +40,7 @@ async def turn(socket: ClientConnection, *, whole_samples: bool = True) -> tuple
             assert len(message) <= 32_000  # AgentCore's limit
             audio += message
             continue
+        assert len(message) <= 24_000
         events.append(json.loads(message))
         if events[-1]["type"] in ("done", "error"):
             break
@@ -147,3 +149,92 @@ async def test_messages_that_make_no_sense_are_refused_and_nothing_else_happens(
         events, audio = await turn(socket)
         assert audio == PCM * 4
         assert events[-1]["type"] == "done"
+
+
+class Halts(Voice):
+    """Says one chunk of its first sentence, and no more until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = asyncio.Event()
+
+    async def answer(self, connection: ServerConnection, request_id: str, session: int) -> None:
+        """Answer slowly."""
+        del session
+        await self.control(connection, "synthesis_start", request_id)
+        await connection.send(PCM)
+        await self.go_on.wait()
+        await self.control(connection, "synthesis_complete", request_id)
+
+
+async def test_after_a_cancel_the_model_knows_only_what_was_heard(in_front: InFront) -> None:
+    model = ScriptedModel(["One is here. Two is there. Three is somewhere. Four is nowhere."], ["Fine."])
+    voice = Halts()
+    async with agent(voice, model, in_front) as client, opened(client) as socket:
+        await say(socket, prompt="Tell me.")
+        seen: set[str] = set()
+        async for message in socket:  # all of it has been written, and one sentence is being spoken
+            seen.add("audio" if isinstance(message, bytes) else json.loads(message)["type"])
+            if {"audio", "text_done"} <= seen:
+                break
+        await say(socket, type="cancel")
+        await turn(socket)
+        voice.go_on.set()
+        await say(socket, prompt="Go on.")
+        events, _ = await turn(socket)
+        assert events[-1]["type"] == "done"
+    texts = [block["text"] for message in model.calls[1] for block in message["content"]]
+    assert texts == ["Tell me.", "One is here.", "Go on."]
+
+
+async def test_no_frame_is_larger_than_a_socket_of_agentcore_takes(in_front: InFront) -> None:
+    complaint = json.dumps({"type": "error", "request_id": "0", "code": "é" * 20_000, "message": "é" * 20_000})
+    async with agent(Says(complaint), ScriptedModel(["Hi there."]), in_front) as client, opened(client) as socket:
+        await say(socket, prompt="Tell me.")
+        events, _ = await turn(socket)
+        assert events[-1]["type"] == "error"
+        assert events[-1]["message"].startswith("the speech container answered with an error: ééé")
+        assert (events[-1]["message"][-2:], events[-1]["code"][-2:]) == ("é…", "é…")
+        await say(socket, prompt="Tell me.", voice="好" * 7_000)
+        assert "7000 characters" in (await turn(socket))[0][-1]["message"]
+    text = "你好世界。我们走吧。🎉" * 700
+    async with agent(Voice([]), ScriptedModel([text]), in_front) as client, opened(client) as socket:
+        await say(socket, prompt="Tell me.", voice="zf_xiaobei")
+        events, _ = await turn(socket)
+        assert "".join(event["text"] for event in of(events, "text")) == text
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_socket_that_is_closed_speaks_to_the_end_unless_it_is_cancelled(
+    in_front: InFront, *, cancelled: bool
+) -> None:
+    voice = Halts()
+    async with agent(voice, ScriptedModel(["Hello there."]), in_front) as client, opened(client) as socket:
+        await say(socket, prompt="Tell me.")
+        async for message in socket:
+            if isinstance(message, bytes):
+                break
+        await say(socket, type="close")
+        if cancelled:
+            await say(socket, type="cancel")
+        else:
+            await say(socket, prompt="Something else.")  # too late
+            voice.go_on.set()
+        async with asyncio.timeout(20):
+            events, _ = await turn(socket)
+        assert (events[-1]["type"], events[-1]["interrupted"]) == ("done", cancelled)
+        async with asyncio.timeout(10):
+            await socket.wait_closed()
+        assert socket.close_code == 1000
+        voice.go_on.set()
+
+
+async def test_a_client_that_is_gone_after_its_close_ends_the_turn(in_front: InFront) -> None:
+    model = ScriptedModel([asyncio.Event().wait])
+    async with agent(Voice(), model, in_front) as client:
+        async with opened(client) as socket:
+            await say(socket, prompt="Tell me.")
+            await anext(aiter(socket))
+            await say(socket, type="close")
+        await idle(client)
+        assert model.streaming == 0

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -161,6 +162,27 @@ async def test_a_container_that_does_not_read_while_it_speaks_is_no_deadlock(in_
     assert voice.texts == texts
 
 
+async def test_what_is_not_read_is_not_sent_by_the_container(in_front: InFront) -> None:
+    class Eager(Voice):
+        async def answer(self, *arguments: Any) -> None:
+            await super().answer(*arguments)
+            sent.set()
+
+    sent = asyncio.Event()
+    count = 600  # 39 MB: more than the buffers of emulator and sockets take
+    async with speaking(Eager([bytes(65_536)] * count), in_front) as session:
+        session.say("word " * 1000)
+        session.end_turn()
+        heard = 0
+        async for event in session.events():
+            if isinstance(event, Audio) and not heard:
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(3):
+                        await sent.wait()
+            heard += isinstance(event, Audio) and len(event.pcm)
+        assert heard == count * 65_536
+
+
 async def test_odd_pieces_become_whole_samples(in_front: InFront) -> None:
     pieces = [PCM[:4063], PCM[4063:4064], PCM[4064:5761], b"", PCM[5761:]]
     async with speaking(Voice(pieces), in_front) as session:
@@ -262,7 +284,7 @@ async def test_silence_after_the_first_audio_is_an_error_and_the_audio_is_kept(i
 
 @pytest.mark.parametrize("kind", ["heartbeat", "synthesis_start"])
 async def test_messages_that_mean_nothing_are_no_answer(in_front: InFront, kind: str) -> None:
-    limits = {"answer_timeout_s": 0.5, "work_timeout_s": 0.5}
+    limits = {"answer_timeout_s": 2.0, "work_timeout_s": 0.5}  # the first includes that the session is opened
     async with speaking(Chatters(kind), in_front, **limits) as session:
         with pytest.raises(SpeechError, match="did not answer"):
             await spoken(session, "Hello.")
@@ -300,10 +322,10 @@ async def test_an_endpoint_that_is_not_there_is_a_clear_error(in_front: InFront)
 
 
 async def test_a_client_that_cannot_be_made_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
+    def refuse(**_: object) -> None:
         raise RuntimeError("no authority can be read")
 
-    monkeypatch.setattr("container.agent.connection.AWSCRTHTTPClient", refuse)
+    monkeypatch.setattr("container.agent.connection.Transport", refuse)
     session = SpeechSession.to("voice", "us-west-2")
     with pytest.raises(SpeechError, match="endpoint 'voice' did not open a session: no authority can be read"):
         await spoken(session, "Hello.")

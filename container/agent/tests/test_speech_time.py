@@ -15,8 +15,9 @@ from container.agent.tests import virtual
 PCM = bytes(9600)
 START, COMPLETE = ({"type": f"synthesis_{kind}"} for kind in ("start", "complete"))
 
-Step = float | bytes | dict[str, str]
-"""Seconds of silence, audio, a message."""
+Step = float | bytes | dict[str, str] | SpeechError
+"""Seconds of silence, audio, a message, the loss of the session."""
+DROP = SpeechError("session_lost", "dropped")
 
 
 class ScriptedLink:
@@ -40,6 +41,8 @@ class ScriptedLink:
         for step in self.steps:
             if isinstance(step, float):
                 await asyncio.sleep(step)
+            elif isinstance(step, SpeechError):
+                raise step
             else:
                 yield Part(step, text=False) if isinstance(step, bytes) else Part(json.dumps(step).encode(), text=True)
         await asyncio.sleep(1e9)
@@ -84,6 +87,19 @@ def played(*steps: Step, leaving_s: float = 0.0, **options: Any) -> tuple[list[E
         return result
 
     return virtual.run(run())
+
+
+def reopened(*links: ScriptedLink, opening_s: float = 0.0, **options: Any) -> tuple[list[Event], str, float]:
+    """One sentence whose session is opened anew, which takes `opening_s`, where it is lost."""
+    opened = iter(links)
+
+    async def open_() -> ScriptedLink:
+        link = next(opened)
+        if link is not links[0]:
+            await asyncio.sleep(opening_s)
+        return link
+
+    return virtual.run(turn(open_, **options))
 
 
 def heard(events: list[Event]) -> bytes:
@@ -167,3 +183,176 @@ def test_what_is_said_after_an_error_is_not_sent_to_the_container_that_is_being_
         return links[0].sent, links[1].sent, heard(events)
 
     assert virtual.run(run()) == (["One."], ["Two.", "close"], PCM)
+
+
+@pytest.mark.parametrize("first", [(START, 7.5, DROP), (START, PCM, 7.5, DROP)])
+def test_a_session_that_is_opened_again_gets_no_more_time_than_the_silence_had_left(first: tuple[Step, ...]) -> None:
+    # a second sentence, for there is nothing to open it for where the only one broke off
+    async def run() -> tuple[str, float]:
+        opened = iter([ScriptedLink(*first), ScriptedLink()])
+
+        async def open_() -> ScriptedLink:
+            return next(opened)
+
+        session = SpeechSession(open_)
+        session.say("One.")
+        session.say("Two.")
+        with pytest.raises(SpeechError) as caught:
+            _ = [event async for event in session.events()]
+        took = asyncio.get_running_loop().time()
+        await session.close()
+        return caught.value.code, took
+
+    code, took = virtual.run(run())
+    assert code == "no_answer"
+    assert took == pytest.approx(8.0)
+
+
+def test_a_session_that_is_opened_again_in_time_is_heard() -> None:
+    second = ScriptedLink(START, 5.0, PCM, COMPLETE)
+    events, code, took = reopened(ScriptedLink(START, 5.0, DROP), second, opening_s=1.0)
+    assert (heard(events), code) == (PCM, "")
+    assert took == pytest.approx(11.0)
+
+
+def test_where_a_container_may_be_silent_for_long_a_lost_session_still_gets_its_time_to_be_opened() -> None:
+    links = ScriptedLink(START, 40.0, DROP), ScriptedLink(3.0, START, 40.0, PCM, COMPLETE)
+    events, code, _ = reopened(*links, opening_s=3.0, work_timeout_s=60.0)
+    assert (heard(events), code) == (PCM, "")
+
+
+def test_audio_without_an_end_is_an_error() -> None:
+    second = bytes(48_000)
+    most = 30 + len("Hello.")
+    assert played(START, *[second] * most, COMPLETE)[1] == ""
+    events, code, _ = played(START, *[second] * (most + 1), COMPLETE)
+    assert (code, heard(events)) == ("too_much_audio", second * most)
+
+
+class EagerLink(ScriptedLink):
+    """Sends as fast as it is received, and reads nothing meanwhile, as some containers do."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__()
+        self.parts_left = parts
+        self.taken = 0
+        self._all = asyncio.Event()
+
+    async def send(self, data: bytes) -> None:
+        """Take one request; the next ones when all has been sent."""
+        if self.sent:
+            await self._all.wait()
+        await super().send(data)
+
+    async def parts(self) -> AsyncIterator[Part]:
+        """Send everything."""
+        await self._asked.wait()
+        for number in range(self.parts_left):
+            self.taken = number + 1
+            yield Part(PCM, text=False)
+            await asyncio.sleep(0)
+            if self.closed:
+                return
+        self._all.set()
+        yield Part(json.dumps(COMPLETE).encode(), text=True)
+        await asyncio.sleep(1e9)
+
+
+@pytest.mark.parametrize("end", ["read", "cancelled", "closed"])
+def test_a_container_that_is_faster_than_its_reader_has_to_wait(end: str) -> None:
+    count = 20_000  # 192 MB, more than an hour
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        link = EagerLink(count)
+
+        async def open_() -> EagerLink:
+            return link
+
+        session = SpeechSession(open_)
+        session.say("word " * count)
+        session.say("And on.")
+        session.end_turn()
+        events = session.events()
+        await anext(events)
+        await asyncio.sleep(1000)  # the reader does something else
+        assert link.taken * len(PCM) < 4_000_000
+        began = loop.time()
+        if end == "read":
+            got = 1
+            async for event in events:
+                got += isinstance(event, Audio)
+                if isinstance(event, Finished):
+                    break
+            assert got == count  # and it is not the container that was silent
+            await asyncio.sleep(1)
+            assert link.sent[1] == "And on."
+        elif end == "cancelled":
+            await session.cancel()
+            assert [event async for event in events] == []
+        if end != "read":
+            await session.close()
+            assert loop.time() - began < 0.5
+        await session.close()
+        assert link.closed
+        assert [task for task in asyncio.all_tasks() if task.get_name().startswith("speech")] == []
+
+    virtual.run(run())
+
+
+def test_leave_is_taken_of_a_container_that_has_chattered_since_its_last_sentence() -> None:
+    class Chatty(ScriptedLink):
+        async def parts(self) -> AsyncIterator[Part]:
+            """Answer, chatter, and end when that is asked for."""
+            await self._asked.wait()
+            for step in (START, PCM, COMPLETE, *[{"type": "progress"}] * 20_000):
+                yield Part(step, text=False) if isinstance(step, bytes) else Part(json.dumps(step).encode(), text=True)
+            while "close" not in self.sent:
+                self._asked.clear()
+                await self._asked.wait()
+
+    async def run() -> tuple[list[str], float]:
+        loop = asyncio.get_running_loop()
+        link = Chatty()
+
+        async def open_() -> Chatty:
+            return link
+
+        session = SpeechSession(open_)
+        session.say("Hello.")
+        session.end_turn()
+        _ = [event async for event in session.events()]
+        await asyncio.sleep(60)
+        began = loop.time()
+        await session.close()
+        return link.sent, loop.time() - began
+
+    sent, took = virtual.run(run())
+    assert sent == ["Hello.", "close"]
+    assert took < 0.5
+
+
+def test_silence_after_the_reader_came_back_is_still_an_error() -> None:
+    async def run() -> tuple[str, float]:
+        link = ScriptedLink(START, *[PCM] * 500)
+
+        async def open_() -> ScriptedLink:
+            return link
+
+        session = SpeechSession(open_)
+        session.say("word " * 100)
+
+        async def read() -> None:
+            async for event in session.events():
+                if isinstance(event, Audio):
+                    await asyncio.sleep(1)
+
+        with pytest.raises(SpeechError) as caught:
+            await read()
+        took = asyncio.get_running_loop().time()
+        await session.close()
+        return caught.value.code, took
+
+    code, took = virtual.run(run())
+    assert code == "no_answer"
+    assert took == pytest.approx(500 + 8)

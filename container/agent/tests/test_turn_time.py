@@ -44,6 +44,11 @@ class Running:
         return checked(self.read)
 
 
+def remembered(turn: Turn) -> list[str]:
+    """What the next turn will know: all texts, in order."""
+    return [block["text"] for message in turn.memory or [] for block in message["content"]]
+
+
 def begun(steps: Iterable[Step], *, characters_per_s: int = 15, **request: Any) -> Running:
     """Begin a turn on the running loop."""
 
@@ -134,3 +139,54 @@ def test_who_is_interrupted_is_not_heard_although_the_reader_is_slow(*, finished
     done = events[-1]
     assert (done["type"], done["interrupted"], done["total_chunks"]) == ("done", True, len(audio))
     assert done["duration_s"] == pytest.approx(len(audio) * MAX_CHUNK / 2 / SAMPLE_RATE)
+
+
+@pytest.mark.parametrize("heard", [1, 2])
+def test_of_an_interrupted_turn_it_is_remembered_what_was_heard(heard: int) -> None:
+    sentences = ["One is here.", "Two is there.", "Three is somewhere.", "Four is nowhere."]
+
+    async def work() -> Turn:
+        running = begun([" ".join(sentences)])  # a model that has written everything before the first word is spoken
+        async for event in running.turn.events():
+            running.read.append(event)
+            if event["type"] == "audio_chunk" and event["sentence"] == heard - 1:
+                break
+        running.turn.interrupt()
+        await running.rest()
+        assert len(of(running.read, "sentence")) == 4
+        return running.turn
+
+    assert remembered(virtual.run(work())) == ["Tell me.", " ".join(sentences[:heard])]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_waits_for_a_slow_reader_is_heard_unless_it_is_taken_back(*, interrupted: bool) -> None:
+    async def work() -> Turn:
+        running = begun(["One is here. Two is there."])
+        async for event in running.turn.events():
+            running.read.append(event)
+            if event["type"] == "audio_chunk":
+                break
+        await asyncio.sleep(60)  # all of it has been spoken, and waits
+        if interrupted:
+            running.turn.interrupt()
+        (*_, done) = await running.rest()
+        assert done["interrupted"] is interrupted
+        return running.turn
+
+    said = "One is here." if interrupted else "One is here. Two is there."
+    assert remembered(virtual.run(work())) == ["Tell me.", said]
+
+
+def test_what_nobody_heard_anything_of_is_not_remembered() -> None:
+    async def work() -> Turn:
+        running = begun(["One is here. Two is there.", pause(50)])
+        async for event in running.turn.events():
+            running.read.append(event)
+            if event["type"] == "sentence":
+                break
+        running.turn.interrupt()
+        await running.rest()
+        return running.turn
+
+    assert virtual.run(work()).memory is None

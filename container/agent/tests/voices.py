@@ -171,7 +171,7 @@ class Endless(Voice):
             while True:
                 await connection.send(PCM)
                 self.sent += 1
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.05)
         finally:
             self.left.set()
 
