@@ -12,13 +12,10 @@ import sentencex
 from container.agent import lexicon
 
 __all__ = [
-    "CLAUSE_END",
-    "SENTENCE_END",
-    "SPACE",
-    "STOPPED",
     "Gap",
     "Wait",
     "cut",
+    "forced",
     "in_word",
     "line_end",
     "writes_no_spaces",
@@ -37,13 +34,20 @@ _WIDE_STOP = re.compile(rf"[{_WIDE}][{_WIDE}.!?…]*(?P<closers>[{_WIDE_CLOSERS}
 _STOP = re.compile(rf"(?P<marks>[.!?…‼⁇⁈⁉]+)[{_CLOSERS}]*(?P<comma>[,;:])?")
 _NEWLINE = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _LIST_MARK = re.compile(r"[-*•+–][ \t]+\W*\Z|#+[ \t]+\W*\Z")
-_LIST_NUMBER = re.compile(r"[\s(*_#>+•-]*(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})")
+_LIST_NUMBER = re.compile(r"[\s(*_#>+•`~-]*(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})")
 _OPENERS = {"(": ")", "[": "]", "{": "}", "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』", "（": "）", "【": "】"}
 
-SPACE = re.compile(r"\s+")
-STOPPED = re.compile(rf"[.!?…{_WIDE}][{_CLOSERS}]*\s*\Z")
-SENTENCE_END = re.compile(rf"[.!?…][{_CLOSERS}]*\s+|[{_WIDE}]+[{_CLOSERS}]*\s*|\n\s*")
-CLAUSE_END = re.compile(rf"[,;:—–،؛][{_CLOSERS}]*\s+|—|[，、；：]\s*")
+_SPACE = re.compile(r"\s+")
+_ANY_NAME = ("Xed", "Monday")
+"""Words that may follow an abbreviation: where a sentence ends before each of them, it ends."""
+_PLACE = re.compile(
+    rf"(?P<wide>[{_WIDE}]+[{_CLOSERS}]*\s*)|(?P<clause>[,;:—–،؛][{_CLOSERS}]*\s+|—|[，、；：]\s*)|(?P<space>\s+|\Z)"
+)
+"""Where a text may be cut that has no certain end of a sentence."""
+_MARK = re.compile(r"[.!?…,;:»”’)\]}]")
+"""What is not to be parted from what is before it."""
+_LAST_TOKEN = re.compile(rf"(?P<inside>\S*?)(?P<stop>[.!?…]+)[{_CLOSERS}]*\Z")
+_FENCE = re.compile(r"(?:`{3,}|~{3,})[^\s`~]*\s+\Z")
 
 
 class Wait(Enum):
@@ -80,7 +84,9 @@ def cut(gap: Gap, language: str) -> int | Wait | None:
         verdict = _line_ends(gap, newline)
         return newline.end() if verdict is True else None if verdict is False else verdict
     if (wide := _WIDE_STOP.search(gap.between)) is not None:
-        goes_on = bool(wide["closers"]) and gap.word[0] in lexicon.QUOTATIVES
+        goes_on = bool(wide["closers"]) and (
+            gap.word[0] in lexicon.QUOTATIVES or (language == "zh" and gap.word[0] in lexicon.CONNECTIVES)
+        )
         at = _end(gap.between, wide.end())
         return None if goes_on or _held(gap.before + gap.between[:at]) else at
     if (stop := _STOP.search(gap.between)) is None or stop["comma"]:
@@ -104,13 +110,82 @@ def line_end(before: str, between: str) -> int | None:
     return newline.end() if over else None
 
 
+def forced(text: str, language: str, *, timed: bool) -> int | None:
+    """Return the best place to cut a text that has to be cut.
+
+    That is the end of a sentence, of a clause, of a word, and inside of a quotation only where there is no other. None
+    where there is no place, or, if the cut is `timed`, only ones behind what may go on: "Dr.", "3.", "U.S.".
+    """
+    ranked = [(_rank(text, place, language), place.end()) for place in _PLACE.finditer(text) if timed or place[0]]
+    least = len(text) // 3  # no scraps
+    good = [(rank, end) for rank, end in ranked if rank is not None]
+    if fitting := [(rank, end) for rank, end in good if end > least]:
+        best = min(rank for rank, _ in fitting)
+        return max(end for rank, end in fitting if rank == best)
+    if good:
+        return good[-1][1]
+    ends = [place.end() for place in _SPACE.finditer(text)]
+    return None if timed or not ends else ends[-1]
+
+
+def _rank(text: str, place: re.Match[str], language: str) -> int | None:
+    """Return how bad a place is: 0 an end of a sentence, 1 of a clause, 2 of a word; 3 and more inside a quotation.
+
+    None: not here, as what is before the place binds what comes, or is not complete.
+    """
+    before, last = text[: place.end()], place.end() == len(text)
+    words_end = len(before)
+    while words_end and not in_word(before[words_end - 1]):
+        words_end -= 1
+    if not words_end or _MARK.match(text, place.end()):
+        return None
+    newline = _NEWLINE.search(place[0]) is not None
+    stops = None if place["clause"] else _stops_surely(before[:words_end], before[words_end:], language)
+    if not newline and (stops is False or _FENCE.search(before)):
+        return None  # behind a fence the end of the line is missing, by which it would be known
+    held = _held(before)
+    # marks that close a quotation may still come, and so may the rest of a word
+    if place["space"] == "" and (not stops or held or _goes_on(before)):
+        return None
+    if place["wide"] and last and held:
+        return None
+    if stops and last and not held:
+        return 0
+    return (1 if stops or place["clause"] or newline else 2) + 3 * held
+
+
+def _stops_surely(before: str, between: str, language: str) -> bool | None:
+    """Whether a sentence could end here whatever came next; None where there is no stop."""
+    if _WIDE_STOP.search(between) is not None:
+        return True
+    if (stop := _STOP.search(between)) is None or stop["comma"]:
+        return None
+    marks = "".join(match["marks"] for match in _STOP.finditer(between))
+    last = _last_word(before)
+    ordinal = last.isdigit() and len(last) <= 2 and language in lexicon.ORDINAL_LANGUAGES
+    if marks == "." and (ordinal or last.lower() in lexicon.BEFORE_NUMBERS):
+        return False
+    return all(_stops(Gap(before, between, word, whole=True), marks, language) is True for word in _ANY_NAME)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether `text` may end in half a fence, or its stop be inside a number, an address, the name of a file."""
+    if text.endswith(("`", "~")):
+        return True
+    token = _LAST_TOKEN.search(text)
+    if token is None:
+        return False
+    inside = token["inside"].rstrip(_CLOSERS)
+    return any(char in "./@:_" for char in inside) or (token["stop"][0] == "." and inside[-1:].isdigit())
+
+
 def _stop_in(text: str) -> bool:
     return _STOP.search(text) is not None or _WIDE_STOP.search(text) is not None
 
 
 def _end(between: str, stop: int) -> int:
     """Return the place after the last white space behind the stop: marks that touch the next word belong to it."""
-    return max((match.end() for match in SPACE.finditer(between, stop)), default=stop)
+    return max((match.end() for match in _SPACE.finditer(between, stop)), default=stop)
 
 
 def _line_ends(gap: Gap, newline: re.Match[str]) -> bool | Wait:
@@ -167,7 +242,9 @@ def _is_dotted(word: str) -> bool:
 def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
     short = last.lower()
     initial = len(last) == 1 and last.isalpha()
-    if short in lexicon.NEVER_LAST:
+    if language in lexicon.ELIDING_LANGUAGES:
+        short = re.split("['’]", short)[-1]  # l'on.
+    if short in lexicon.NEVER_LAST or short in lexicon.NEVER_LAST_OF.get(language, ()):
         return False
     if gap.word[0].isdigit() and (short in lexicon.BEFORE_NUMBERS or initial):
         return False
@@ -177,6 +254,8 @@ def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
     if not doubtful and _sentencex_cuts(gap, language):
         if not last.isdigit() or len(last) > 2 or gap.word[0].isdigit() or language not in lexicon.ORDINAL_LANGUAGES:
             return True
+        if gap.whole and _is_german_ordinal(gap, last, language):
+            return gap.word.lower() in lexicon.STARTERS
         if gap.whole:  # "am 3. Oktober": which words follow an ordinal, sentencex knows
             return _sentencex_cuts(gap, language, gap.word)
     if short in lexicon.TIMES:
@@ -185,6 +264,12 @@ def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
         return Wait.FOR_MORE
     word = gap.word.lower()
     return word in lexicon.STARTERS and not (len(word) == 1 and gap.follower == ".")
+
+
+def _is_german_ordinal(gap: Gap, last: str, language: str) -> bool:
+    """Whether a number has a word before it that a noun belongs to: "der 3. Versuch"."""
+    before = gap.before[: -len(last)].rstrip()
+    return language == "de" and _last_word(before).lower() in lexicon.GERMAN_DETERMINERS
 
 
 def _unless(gap: Gap, words: frozenset[str]) -> bool | Wait:

@@ -12,12 +12,19 @@ def _words(text: str) -> frozenset[str]:
 
 NEVER_LAST = _words(
     # titles
-    "mr mrs ms dr prof gen col sgt capt lt rev hon sen rep gov st mt ft hr frl sra srta dña m mm mme mlle sig dott "
+    "mr mrs ms dr prof gen col sgt capt lt rev hon sen rep gov st mt ft hr frl hrn sra srta profa dña m mm mme mlle "
+    "sig dott ing avv "
     # connections
-    "ing avv e.g i.e eg cf vs viz approx ca z.b d.h u.a o.ä bzw bspw ggf evtl inkl p.ej p.ex p.es c.-à-d ee av "
+    "e.g i.e eg cf vs viz approx ca z.b d.h u.a o.ä bzw bspw ggf evtl inkl p.ej p.ex p.es c.-à-d ee av "
     "т.е т.к т.н т.д г ул им см напр проф डॉ श्री"
 )
 """Abbreviations that something always follows."""
+
+NEVER_LAST_OF = {"de": _words("fa"), "it": _words("on")}
+"""The same, of one language: in others they are words."""
+
+ELIDING_LANGUAGES = frozenset({"ca", "fr", "it"})
+"""Languages that write an article before an abbreviation together with it: "l'on." is "on."."""
 
 BEFORE_NUMBERS = _words(
     "no nos nr vol vols fig figs eq eqs sec ch chap p pp pg par art ed op app ver v tab abb bd núm pág cap стр рис гл"
@@ -55,5 +62,15 @@ STARTERS = _words(
 ORDINAL_LANGUAGES = _words("cs da de et fi hr hu is lv nb nn no pl sk sl sr tr")
 """Languages that write ordinal numbers with a full stop: "am 3. Oktober"."""
 
+GERMAN_DETERMINERS = _words(
+    "der die das den dem des am im zum zur beim vom ein eine einen einem einer eines mein meine meinen meinem meiner "
+    "dein deine sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser unsere unseren unserem unserer "
+    "dieser diese dieses diesen diesem jeder jede jedes jeden jedem"
+)
+"""Words after which a number with a full stop is an ordinal: "der 3. Versuch"."""
+
 QUOTATIVES = frozenset("とってっは、，,他她我你说說问問道喊叫")
 """Characters with which a Chinese or Japanese sentence goes on after a quotation that ended in a stop."""
+
+CONNECTIVES = frozenset("然接随便就并又才")
+"""Characters with which a Chinese sentence, but hardly a Japanese one, goes on there: 然后, 接着, 便."""

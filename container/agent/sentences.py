@@ -10,13 +10,10 @@ import unicodedata
 from collections.abc import Callable
 
 from container.agent.boundary import (
-    CLAUSE_END,
-    SENTENCE_END,
-    SPACE,
-    STOPPED,
     Gap,
     Wait,
     cut,
+    forced,
     in_word,
     line_end,
     writes_no_spaces,
@@ -83,7 +80,7 @@ class SentenceSplitter:
             end = self._step()
             if end is None and self._at > self._max_chars:
                 head = self._text[: self._max_chars]
-                end = _best_end(head) or self._whole_characters(len(head))
+                end = forced(head, self._language, timed=False) or self._whole_characters(len(head))
             if end is not None:
                 self._emit(end, done)
         if self.overdue_at is not None and self._clock() >= self.overdue_at:
@@ -139,17 +136,21 @@ class SentenceSplitter:
         self._start_over(self._text[end:])
 
     def _emit_overdue(self, done: list[str]) -> None:
-        """Cut a text that has waited too long, but not inside a word that may still be coming."""
-        if STOPPED.search(self._text):
-            self._emit(len(self._text), done)
-        elif (end := _best_end(self._text) or self._without_spaces()) is not None:
+        """Cut a text that has waited too long, but not inside or behind a word that may still go on."""
+        end = forced(self._text, self._language, timed=True)
+        if (end := end or self._without_spaces()) is not None:
             self._emit(end, done)
 
     def _without_spaces(self) -> int | None:
-        """Return where to cut a text of a script that has no spaces: before its last character; None of another one."""
-        if len(self._text) < 2 or not writes_no_spaces(self._text[-1]):
+        """Return where to cut a text of a script that has no spaces, before what may go on; None of another one."""
+        end = len(self._text)
+        while end and not writes_no_spaces(self._text[end - 1]):
+            end -= 1
+        if end == len(self._text):
+            end -= 1  # a mark may come that belongs to the last character
+        elif end and not in_word(self._text[end]):
             return None
-        return self._whole_characters(len(self._text) - 1)
+        return self._whole_characters(end) if end > 0 else None
 
     def _whole_characters(self, end: int) -> int:
         """Return the last place up to `end` that is not inside a composed character."""
@@ -160,12 +161,3 @@ class SentenceSplitter:
 
 def _joined(char: str) -> bool:
     return unicodedata.category(char)[0] == "M" or char == "\u200d" or "\U0001f3fb" <= char <= "\U0001f3ff"
-
-
-def _best_end(text: str) -> int | None:
-    """Return where to cut a text that has no certain end of a sentence; None where it is one word."""
-    least = len(text) // 3  # no scraps
-    for ends in (SENTENCE_END, CLAUSE_END, SPACE):
-        if fitting := [match.end() for match in ends.finditer(text) if match.end() > least]:
-            return fitting[-1]
-    return next((match.end() for match in SPACE.finditer(text)), None)

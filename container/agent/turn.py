@@ -59,7 +59,8 @@ class Turn:
         self._format = request.format or settings.audio_format
         self._clock = asyncio.get_running_loop().time
         language = _LANGUAGES.get(self._voice[:1], "en")
-        self._splitter = SentenceSplitter(language, max_seconds=settings.sentence_wait_s, clock=self._clock)
+        wait_s = settings.sentence_wait_s if request.mode == "bidi" else None  # nobody waits for a batch to be cut
+        self._splitter = SentenceSplitter(language, max_seconds=wait_s, clock=self._clock)
         self._spoken = SpokenText(enabled=settings.clean_text)
         self._held: list[str] = []
         """Sentences that wait for the end of the text, in batch mode."""

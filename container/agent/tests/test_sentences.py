@@ -199,6 +199,100 @@ def test_a_text_of_a_script_without_blanks_is_cut_by_time_too(text: str) -> None
     assert cut + splitter.pending == text
 
 
+def with_pauses(fragments: list[str], language: str = "en") -> list[str]:
+    """Feed fragments, each followed by a pause that is too long; give the sentences, and what waits behind "…"."""
+    clock = Time()
+    splitter = SentenceSplitter(language, max_seconds=1.0, clock=clock)
+    pieces = []
+    for fragment in fragments:
+        pieces += splitter.feed(fragment)
+        clock.now += 2.0
+        pieces += splitter.feed("")
+    return [*pieces, *(["…" + splitter.pending] if splitter.pending else [])]
+
+
+@pytest.mark.parametrize(
+    ("fragments", "pieces"),
+    [
+        (["He agreed with Dr.", " Smith today."], ["He agreed with", "Dr. Smith today."]),
+        (["He agreed with Dr. Smi"], ["He agreed with", "…Dr. Smi"]),
+        (["We saw the U.S.", " economy grow."], ["We saw the", "U.S. economy grow."]),
+        (["It was J.", " R. R.", " Tolkien."], ["It was", "J. R. R. Tolkien."]),
+        (["Dr.", " Smith came."], ["Dr. Smith came."]),
+        (["The price is 3.", "5 dollars."], ["The price is", "3.5 dollars."]),
+        (["I read https://a.b/c.", "html today."], ["I read", "https://a.b/c.html today."]),
+        (["See vol. 2, no.", " 5 again."], ["See vol. 2,", "no. 5 again."]),
+        (
+            ['Then she asked "Really? Are', ' you sure?" and left.'],
+            ["Then she asked", '"Really? Are you sure?" and left.'],
+        ),
+        (['Then she said, "Go.', '" And left.'], ["Then she said,", '"Go."', "And left."]),
+        (["Type ``", "`python\nx"], ["Type", "```python", "…x"]),
+        (["Type ``` n", "ow. "], ["Type", "``` now."]),
+        (["Das war der 3.", " Versuch."], ["Das war der", "3. Versuch."]),
+        (["价格是3.", "5元。"], ["价格是", "3.5元。"]),
+        (["他说：“你好。", "”然后走了。"], ["他说：", "“你好。”然后走了。"]),
+        # what is over is over
+        (["It works.", " Next"], ["It works.", "…Next"]),
+        (["Did it work?! "], ["Did it work?!"]),
+        (["It costs 3. "], ["It costs 3."]),
+        (["Bring it, etc."], ["Bring it, etc."]),
+        (["It was so. and it goes o"], ["It was so.", "…and it goes o"]),
+        (["Then she said “Go.”"], ["Then she said “Go.”"]),
+    ],
+)
+def test_a_pause_is_no_end_of_a_sentence_where_the_word_before_it_may_go_on(
+    fragments: list[str], pieces: list[str]
+) -> None:
+    language = "zh" if "。" in fragments[-1] else "de" if fragments[0].startswith("Das") else "en"
+    assert with_pauses(fragments, language) == pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "max_chars", "first"),
+    [
+        ("We had agreed with Dr. Smith that we would go", 24, "We had agreed with"),
+        ("It helped the U.S. economy that we would go", 19, "It helped the"),
+        ('this is what he asked, "Really? Are you sure about it?" and left', 40, "this is what he asked,"),
+        ("this is what he asked (Really? Are you sure about it?) and left", 40, "this is what he asked"),
+        ("Dr. Incomprehensible", 6, "Dr."),  # here is nothing else
+    ],
+)
+def test_a_long_sentence_is_not_cut_behind_an_abbreviation_or_in_a_quotation(
+    text: str, max_chars: int, first: str
+) -> None:
+    assert split([text], max_chars=max_chars)[0] == first
+    assert split(list(text), max_chars=max_chars)[0] == first
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=30))
+def test_wherever_the_pauses_are_no_piece_ends_in_an_abbreviation_or_inside_a_number(sizes: list[int]) -> None:
+    text = "I met Dr. J. Smith of the U.S. Army, e.g. at 3.5 km, see vol. 2 of Prof. Lee and so on"
+    places = [0, *itertools.accumulate(sizes)]
+    pieces = with_pauses([text[a:b] for a, b in itertools.pairwise([*places, len(text)])])
+    assert not [piece for piece in pieces if piece.endswith(".") and not piece.startswith("…")]
+    assert squeezed("".join(pieces)).replace("…", "") == squeezed(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sentences"),
+    [
+        ("de", "Das ist der 3. Versuch. Er gelang.", ["Das ist der 3. Versuch.", "Er gelang."]),
+        ("de", "Er wurde der 3. Das war gut.", ["Er wurde der 3.", "Das war gut."]),
+        ("de", "Frag Hrn. Maier von der Fa. Schulz. Gut.", ["Frag Hrn. Maier von der Fa. Schulz.", "Gut."]),
+        ("it", "L'on. Rossi parla. Due anni fa. Poi no.", ["L'on. Rossi parla.", "Due anni fa.", "Poi no."]),
+        ("en", "Come on. Rossi is here.", ["Come on.", "Rossi is here."]),
+        ("pt", "A Profa. Silva chegou. Bom.", ["A Profa. Silva chegou.", "Bom."]),
+        ("zh", "他说：“你好。”然后走了。再见。", ["他说：“你好。”然后走了。", "再见。"]),
+        ("ja", "「はい。」随分待った。", ["「はい。」", "随分待った。"]),
+        ("en", "```\n2. Then run it. Go.", ["```\n2. Then run it.", "Go."]),
+    ],
+)
+def test_more_abbreviations_ordinals_and_quotations(language: str, text: str, sentences: list[str]) -> None:
+    assert split([text], language) == split(list(text), language) == sentences
+
+
 def test_an_interrupted_text_does_not_come_back() -> None:
     splitter = SentenceSplitter()
     splitter.feed("This was never fin")
