@@ -83,6 +83,14 @@ def test_a_word_that_waits_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [event["text"] for event in of(events, "sentence")] == ["Let me", "check that for you."]
 
 
+def test_a_batch_is_not_cut_while_the_model_pauses() -> None:
+    async def work() -> list[Event]:
+        return await begun(["Let me check", pause(50), " that for you."], mode="batch").rest()
+
+    (sentence,) = of(virtual.run(work()), "sentence")
+    assert sentence["text"] == "Let me check that for you."
+
+
 def test_a_text_without_blanks_is_not_kept_back_while_the_model_pauses() -> None:
     async def work() -> list[Event]:
         return await begun(["我们今天去公园玩", pause(50), "。"], voice="zf_xiaobei").rest()
