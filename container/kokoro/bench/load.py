@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any, Self
 
 from container.kokoro.bench import client
@@ -105,17 +106,17 @@ class Rung:
 
 
 async def closed(address: str, sessions: int, seconds: float, texts: Sequence[str]) -> Rung:
-    """Keep `sessions` busy for at least `seconds`; each begins elsewhere in `texts` and ends with a whole answer."""
+    """Keep `sessions` busy for at least `seconds`; each begins elsewhere in `texts` and has one whole answer or more."""
     begun = time.monotonic()
     heard: list[tuple[str, Heard]] = []
 
     async def one(number: int) -> None:
         async with client.session(address) as connection:
-            turn = number
-            while time.monotonic() - begun < seconds:
+            for turn in count(number):
                 text = texts[turn % len(texts)]
                 heard.append((text, await client.speak(connection, text)))
-                turn += 1
+                if time.monotonic() - begun >= seconds:
+                    return
 
     await asyncio.gather(*(one(number) for number in range(sessions)))
     return _rung(sessions, time.monotonic() - begun, heard, 0)
