@@ -106,7 +106,7 @@ class Rung:
 
 
 async def closed(address: str, sessions: int, seconds: float, texts: Sequence[str]) -> Rung:
-    """Keep `sessions` busy for at least `seconds`; each begins elsewhere in `texts` and has one whole answer or more."""
+    """Keep `sessions` busy for at least `seconds`; each begins elsewhere in `texts` and has a whole answer at least."""
     begun = time.monotonic()
     heard: list[tuple[str, Heard]] = []
 
