@@ -3,20 +3,12 @@
 import os
 import signal
 import sys
-from types import FrameType
 
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """End with exit code 0, also while the imports below take their seconds.
-
-    The first process of a container has no default for SIGTERM, so that it would be lost.
-    """
-    del number, frame
-    raise SystemExit(0)
-
+from container.kokoro.ending import ends_at
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _end)
+    # before all that takes seconds: the first process of a container has no default for it, so that it would be lost
+    ends_at(signal.SIGTERM)
     try:
         from container.kokoro.cli import main
 

@@ -1,6 +1,7 @@
 """The command line: `python -m container.kokoro serve`, and `fetch` to prepare weights and voices beforehand."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -46,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fetch(settings: Settings) -> int:
+    # a server may end at any time with exit code 0, but half of the weights are no success
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     from container.kokoro.weights import resolve  # noqa: PLC0415
 
     try:

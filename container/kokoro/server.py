@@ -3,13 +3,13 @@
 import signal
 import socket
 import sys
-from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
 
 from container.kokoro import logs
 from container.kokoro.app import STOP_S, create_app
+from container.kokoro.ending import ends_at
 from container.kokoro.loading import loader
 from container.kokoro.settings import Settings
 
@@ -58,8 +58,7 @@ def serve(settings: Settings) -> int:
 
     app = create_app(loader(settings), on_failure=stop, settings=settings)
     server = Server(app, settings)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
+    ends_at(signal.SIGTERM, signal.SIGINT)  # uvicorn raises the signal again after its own orderly shutdown
     server.run()
     failure = app.state.model.failure
     if failure is not None:
@@ -81,9 +80,3 @@ def _configuration(app: Starlette, settings: Settings) -> uvicorn.Config:
         ws_ping_timeout=300.0,  # a client that is busy playing is not a dead one
         timeout_graceful_shutdown=STOP_S,
     )
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """End with exit code 0. uvicorn raises the signal again after its own orderly shutdown."""
-    del number, frame
-    raise SystemExit(0)

@@ -15,7 +15,9 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from container.kokoro import weights as weights_module
 from container.kokoro.cli import main, parser
+from container.kokoro.ending import ends_at
 from container.kokoro.errors import SetupError
 from container.kokoro.settings import Settings, from_environment
 from container.kokoro.tests.client import TIMEOUT_S, ask, control, drain
@@ -108,6 +110,23 @@ def test_sigterm_ends_it_also_before_it_has_begun(tmp_path: Path) -> None:
         running.process.send_signal(signal.SIGTERM)
         assert running.end() == 0
     assert "Traceback" not in running.log
+
+
+def test_a_fetch_that_is_ended_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def resolve(*_: object) -> Weights:
+        seen.append(signal.getsignal(signal.SIGTERM))
+        raise SetupError("enough seen")
+
+    monkeypatch.setattr(weights_module, "resolve", resolve)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ends_at(signal.SIGTERM)  # as the process begins
+        assert main(["fetch"]) == 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIG_DFL]
 
 
 @pytest.mark.parametrize(
