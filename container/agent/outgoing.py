@@ -26,7 +26,8 @@ class Outgoing:
         self._settled = asyncio.Event()
         self.heard: set[int] = set()
         """The sentences of which the reader took audio."""
-        self._interrupted = False
+        self.interrupted = asyncio.Event()
+        """Set when somebody has talked into it."""
         self.stopped = False
         """Whether nothing more is to be told but the last event."""
         self.chunks = 0
@@ -76,7 +77,7 @@ class Outgoing:
         """
         if event is not None:
             await self._queue.put((event, 0))
-            if self._interrupted:  # while there was no room for it
+            if self.interrupted.is_set():  # while there was no room for it
                 self._amend(event)
         await self._settled.wait()
 
@@ -86,7 +87,8 @@ class Outgoing:
 
     def interrupt(self) -> None:
         """Tell nothing more, and take back the audio that waits: a slow reader would go on hearing it for long."""
-        self.stopped = self._interrupted = True
+        self.stopped = True
+        self.interrupted.set()
         for _ in range(self._queue.qsize()):
             queued = self._queue.get_nowait()
             if queued is not None:

@@ -66,7 +66,6 @@ class Turn:
         """Sentences that wait for the end of the text, in batch mode."""
         self._handing_over = asyncio.Lock()
         self._fed = asyncio.Event()
-        self._interrupted = asyncio.Event()
         self._numbers: dict[int, int] = {}
         """The session's number of a sentence to the turn's."""
         self._characters = 0
@@ -94,7 +93,6 @@ class Turn:
 
     def interrupt(self) -> None:
         """Stop speaking: somebody talks into it. The turn ends with a `done` that says so."""
-        self._interrupted.set()
         self._out.interrupt()
 
     async def run(self) -> None:
@@ -114,7 +112,7 @@ class Turn:
         await self._out.last(None if last is self._failure else last)
         if last["type"] == "done":
             # only now: as long as the reader had not come to it, an interruption took audio back
-            self.memory = self._heard() if self._interrupted.is_set() else self._agent.messages
+            self.memory = self._heard() if self._out.interrupted.is_set() else self._agent.messages
         self._out.close()
 
     async def _run(self) -> Event:
@@ -133,7 +131,7 @@ class Turn:
             return self._failure or self._failed(failure)
         return self._timeline.event(
             "done",
-            interrupted=self._interrupted.is_set(),
+            interrupted=self._out.interrupted.is_set(),
             sentences=self._sentences,
             total_chunks=self._out.chunks,
             duration_s=seconds(self._out.pcm),
@@ -167,7 +165,7 @@ class Turn:
         text = asyncio.create_task(_guarded(self._write()), name="turn-text")
         audio = asyncio.create_task(_guarded(self._listen()), name="turn-audio")
         clock = asyncio.create_task(self._watch_the_time(), name="turn-clock")
-        interrupt = asyncio.create_task(self._interrupted.wait(), name="turn-interrupt")
+        interrupt = asyncio.create_task(self._out.interrupted.wait(), name="turn-interrupt")
         running: set[asyncio.Task[Any]] = {text, audio}
         try:
             while running and not interrupt.done():
