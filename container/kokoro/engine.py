@@ -8,6 +8,7 @@ from container.kokoro.pcm import Samples
 from container.kokoro.weights import Weights
 
 ENGINES = ("onnx", "torch")
+SWITCH = ("on", "off")
 _MAX_DIGITS = 18
 
 
@@ -34,9 +35,14 @@ def threads() -> int:
 def switch(variable: str, *, default: bool) -> bool:
     """Return whether an environment variable is "on" or "off"; unset or empty means `default`. Raises SetupError."""
     text = os.environ.get(variable, "")
-    if text not in ("", "on", "off"):
-        raise SetupError(f"{variable} is {text[:40]!r}, expected on or off.")
+    if text not in ("", *SWITCH):
+        raise SetupError(f"{variable} is {text[:40]!r}, expected {' or '.join(SWITCH)}.")
     return text == "on" if text else default
+
+
+def whole(text: str) -> int | None:
+    """Return the number that decimal digits stand for; None where there is anything else, or more than any setting."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else None
 
 
 def whole_number(variable: str, default: int, most: int, also: str = "") -> int:
@@ -47,9 +53,10 @@ def whole_number(variable: str, default: int, most: int, also: str = "") -> int:
     text = os.environ.get(variable, "")
     if not text:
         return default
-    if not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS or not 1 <= int(text) <= most:
+    number = whole(text)
+    if number is None or not 1 <= number <= most:
         raise SetupError(f"{variable} is {text[:40]!r}, expected a whole number from 1 to {most}{also}.")
-    return int(text)
+    return number
 
 
 def load(name: str, weights: Weights) -> Engine:

@@ -115,7 +115,7 @@ def _heading(match: re.Match[str]) -> str:
 def _might_hold_markup(text: str) -> bool:
     return (
         not text.isascii()
-        or not text.isprintable()
+        or bool(_CONTROL.search(text))
         or any(sign in text for sign in "*_`#[<>~&|-+")
         or bool(_BULLET.search(text))
     )

@@ -53,8 +53,9 @@ class Framer:
 
         With `more` of the piece to come, what fills no frame is kept for then.
         """
-        samples = np.concatenate((self._kept, samples))
-        self._kept = samples[:0]
+        if len(self._kept):
+            samples = np.concatenate((self._kept, samples))
+            self._kept = samples[:0]
         start = 0
         while start < len(samples):
             length = round((FRAME_S if self.samples else FIRST_FRAME_S) * self.rate)

@@ -1,7 +1,6 @@
 """All open sessions: how many there may be, and how they end together."""
 
 import asyncio
-import math
 import time
 
 from starlette.websockets import WebSocket
@@ -20,17 +19,17 @@ class Sessions:
         self._settings = settings
         self._telemetry = telemetry
         self._open: set[Session] = set()
-        self._stopping = False
-        self._stopped_at = math.inf
+        self._stopped_at: float | None = None
         self._none_open = asyncio.Event()
         self._none_open.set()
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one WebSocket to its end; one too many is told so, in a frame and in the close code."""
         session = Session(socket, self._model, self._settings, self._telemetry)
-        if self._stopping or len(self._open) >= self._settings.max_sessions:
+        stopping = self._stopped_at is not None
+        if stopping or len(self._open) >= self._settings.max_sessions:
             self._telemetry.session_refused()
-            await session.turn_away(stopping=self._stopping)
+            await session.turn_away(stopping=stopping)
             return
         self._open.add(session)
         self._none_open.clear()
@@ -45,13 +44,12 @@ class Sessions:
 
     @property
     def stopping_s(self) -> float:
-        """For how long the server has been stopping, in seconds; negative while it is not."""
-        return time.monotonic() - self._stopped_at
+        """For how long the server has been stopping, in seconds; 0 while it is not."""
+        return 0.0 if self._stopped_at is None else time.monotonic() - self._stopped_at
 
     async def stop(self, grace_s: float) -> None:
         """Refuse new requests, let those under way end within `grace_s`, close all sessions with 1001."""
-        self._stopping = True  # from now on sessions are turned away, so that the set only shrinks
-        self._stopped_at = time.monotonic()
+        self._stopped_at = time.monotonic()  # from now on sessions are turned away, so that the set only shrinks
         for session in self._open:
             session.stop()
         try:

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from container.kokoro.engine import ENGINES
+from container.kokoro.engine import ENGINES, SWITCH, whole
 from container.kokoro.errors import SetupError
 
 MAX_PORT = 65_535
-_MAX_DIGITS = 18
 LOG_FORMATS = ("text", "json")
-SWITCH = ("on", "off")
 
 
 def _setting(default: Any, variable: str, text: str, **rule: Any) -> Any:
@@ -91,9 +89,9 @@ def parse(field: "dataclasses.Field[Any]", text: str) -> Any:
     kind = type(field.default)
     name = field.metadata["variable"]
     if kind is int:
-        if not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS:
+        if (count := whole(text)) is None:
             raise SetupError(f"{name} is {text[:40]!r}, expected a whole number.")
-        return int(text)
+        return count
     if kind is float:
         try:
             number = float(text)

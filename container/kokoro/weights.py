@@ -1,5 +1,6 @@
 """Which weights to use: a directory or S3 prefix given, /opt/ml/model, the packaged ones, or the hub on wish."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,8 +82,8 @@ def _in_directory(directory: Path, engine: str, advice: str) -> Weights:
     if model is None:
         names = _names(directory)
         found = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "") or "nothing"
-        other, pattern = ("torch", CHECKPOINT_NAME) if engine == "onnx" else ("onnx", "*.onnx")
-        switch = f" For what is there, set KOKORO_ENGINE to {other}." if any(directory.glob(pattern)) else ""
+        other = "torch" if engine == "onnx" else "onnx"
+        switch = f" For what is there, set KOKORO_ENGINE to {other}." if _models(names, other) else ""
         raise SetupError(
             f"{directory} holds no weights for the engine {engine}. Found: {found}. Expected {LAYOUT}, not in "
             f"a folder below it.{switch}{advice}"
@@ -92,23 +93,26 @@ def _in_directory(directory: Path, engine: str, advice: str) -> Weights:
 
 def model_in(directory: Path, engine: str) -> Path | None:
     """Return the one model file for `engine` in `directory`, or None. Raises SetupError when there are several."""
-    if engine == "torch":
-        files = [path for path in (directory / CHECKPOINT_NAME,) if path.is_file()]
-    else:
-        files = sorted(path for path in directory.glob("*.onnx") if not path.name.startswith("."))
-    if len(files) > 1:
-        names = ", ".join(path.name for path in files)
-        raise SetupError(f"{directory} holds several models ({names}). Leave only the one to use.")
-    return files[0] if files else None
+    models = [name for name in _models(_names(directory), engine) if (directory / name).is_file()]
+    if len(models) > 1:
+        raise SetupError(f"{directory} holds several models ({', '.join(models)}). Leave only the one to use.")
+    return directory / models[0] if models else None
+
+
+def _models(names: Iterable[str], engine: str) -> list[str]:
+    """Return those of `names` that are models for `engine`."""
+    return [name for name in names if (name == CHECKPOINT_NAME if engine == "torch" else name.endswith(".onnx"))]
 
 
 def _weights(model: Path, directory: Path | None, source: str) -> Weights:
     config = directory / "config.json" if directory else CONFIG
     if config.is_file():
         check_vocabulary(config)
+    else:
+        config = CONFIG
     return Weights(
         model=model,
-        config=config if config.is_file() else CONFIG,
+        config=config,
         voices=voices.find(directory),
         source=source,
         sha256=sha256_of(model),
