@@ -12,6 +12,10 @@ Step = str | BaseException | dict[str, Any] | Callable[[], Awaitable[object]]
 """A fragment of text, a failure, the use of a tool ({"name", "input"}), or something to wait for."""
 
 
+TWO = ["Hello", " there.", " How are", " you?"]
+"""Two sentences, in fragments."""
+
+
 class ScriptedModel(Model):
     """Streams one list of steps for each call; the last one is repeated."""
 
