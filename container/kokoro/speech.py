@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -77,6 +78,7 @@ class Speech:
         self._company = Company()
         self._noting = threading.Lock()
         self.clock = clock
+        self._planning = asyncio.Lock()
         self.listeners = 0
         """Requests that are being spoken."""
         self.first_clause = first_clause
@@ -118,6 +120,13 @@ class Speech:
         return self._pace.outlook(
             language(utterance.voice), utterance.speed, -(-self.listeners // self._engine.together)
         )
+
+    @asynccontextmanager
+    async def planning(self) -> AsyncGenerator[None]:
+        """Choose a piece inside of this: texts that cost much to look at come one at a time, and pings between them."""
+        async with self._planning:
+            yield
+            await asyncio.sleep(0)
 
     def warm_up(self) -> None:
         """Speak twice, on the caller's thread: the first time is no measure of the pace.
@@ -241,14 +250,17 @@ class Delivery:
         rate = self.utterance.sample_rate
         resampler = None if rate == MODEL_RATE else Resampler(rate)
         speech = self._speech
-        plan = Plan(_words(self.utterance), (lambda: speech.outlook(self.utterance)) if speech.first_clause else None)
+        outlook = (lambda: speech.outlook(self.utterance)) if speech.first_clause else None
         speech.listeners += 1
         job: Future[Spoken] | None = None
         try:
-            job = self._submit(plan, admitted=False)
+            async with speech.planning():
+                plan = Plan(_words(self.utterance), outlook)
+                job = self._submit(plan, admitted=False)
             while job is not None:
                 spoken = await self._result(job)
-                job = self._submit(plan, admitted=True)
+                async with speech.planning():
+                    job = self._submit(plan, admitted=True)
                 for frame in self._framed(spoken.samples, resampler, last=job is None):
                     if self.first_audio_s is None:
                         self.first_audio_s = self.elapsed_s

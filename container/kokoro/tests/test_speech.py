@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from container.kokoro.messages import Utterance
+from container.kokoro.pace import Outlook
 from container.kokoro.pcm import MODEL_RATE, Samples
 from container.kokoro.phonemes import Phonemizer, Reading
 from container.kokoro.speech import Speech
@@ -231,6 +232,33 @@ async def test_a_piece_that_begins_like_a_list_item_is_read_whole(phonemizer: Ph
         pass
     speaking.stop()
     assert "θɹˈi" in " ".join(engine.spoken)
+
+
+async def test_texts_are_looked_at_one_at_a_time_and_the_loop_turns_between_them() -> None:
+    turns, planned = 0, []
+
+    class Watched(Speech):
+        def outlook(self, utterance: Utterance) -> Outlook:
+            planned.append(turns)
+            return super().outlook(utterance)
+
+    speaking = Watched(FakeEngine(), FakeReader())
+
+    async def hear() -> None:
+        async for _ in speaking.utter(Utterance("One sentence. Another one.")).frames():
+            pass
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    await asyncio.gather(*(hear() for _ in range(8)))
+    counting.cancel()
+    speaking.stop()
+    assert len(planned) == len(set(planned)) == 16
 
 
 LONG_URL = "https://docs.example.com/library/some-long-page/and-another-part?with=a&query=too"
