@@ -98,6 +98,8 @@ class Sidecar(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._accepted: asyncio.Future[None] = loop.create_future()
+        # who gives up while dialling never asks, and an error that nobody asked for would be logged
+        self._accepted.add_done_callback(lambda accepted: accepted.cancelled() or accepted.exception())
         self._answer = bytearray()
         self._gone: asyncio.Future[None] = loop.create_future()
         self.end: Closed | Lost | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from emulator import Endpoint, Server, Switches
+from emulator.sidecar import Sidecar
 from emulator.tests.client import RawClient
 from emulator.tests.stage import client_of, exception, upgraded
 from emulator.wire.frames import Frame, Opcode
@@ -79,6 +81,33 @@ async def test_nobody_dials_on_for_a_client_that_has_left(state_directory: Path)
             await client.flush()
             await left.wait()
         assert "client gave up before the session began" in told(server)
+
+
+async def test_who_gives_up_while_dialling_leaves_no_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def give_up(port: int) -> bool:
+        class Leaving(Sidecar):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                super().connection_made(transport)
+                dialling.cancel()
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                lost.set()
+
+        lost = asyncio.Event()
+        dialling = asyncio.create_task(Leaving.connect("127.0.0.1", port, "/", "id", SWITCHES))
+        async with asyncio.timeout(10):
+            await asyncio.wait([dialling])
+            await lost.wait()
+        return dialling.cancelled()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as listening:
+        assert await give_up(listening.sockets[0].getsockname()[1])
+    gc.collect()
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(
