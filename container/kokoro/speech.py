@@ -126,7 +126,7 @@ class Speech:
         """Choose a piece inside of this: texts that cost much to look at come one at a time, and pings between them."""
         async with self._planning:
             yield
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # choosing waits for nothing: without this nobody would find the lock taken
 
     def warm_up(self) -> None:
         """Speak twice, on the caller's thread: the first time is no measure of the pace.
