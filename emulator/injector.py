@@ -105,8 +105,6 @@ class Injector:
     def __init__(self, plan: FaultPlan, joints: Joints) -> None:
         self._plan = plan
         self._on = joints
-        self.sides = (self._timers, self._watch_client)
-        """What has to run beside the session."""
 
     async def perform(self, actions: Sequence[Action]) -> None:
         """Carry out what the plan makes of these actions."""
@@ -124,7 +122,8 @@ class Injector:
         self._note("container", "withhold_pongs: the Pong that came does not count")
         return False
 
-    async def _timers(self) -> None:
+    async def run(self) -> None:
+        """Bring about what has its time; runs beside the session."""
         loop = asyncio.get_running_loop()
         await self._carry_out(self._plan.begin(loop.time()))
         while self._plan.due < math.inf:
@@ -132,12 +131,6 @@ class Injector:
             if self._on.session.ended:
                 return
             await self._carry_out(self._plan.tick(loop.time()))
-
-    async def _watch_client(self) -> None:
-        # a part that waits for its turn would not see it
-        await self._on.stream.gone.wait()
-        if not self._on.over.is_set():
-            self._on.client_gone(ClientGoneError("client is gone"))
 
     async def _carry_out(self, actions: Sequence[Action | FaultAction]) -> None:
         if self._plan.ended:

@@ -33,6 +33,7 @@ from emulator.wire.utf8 import TextCheck
 
 __all__ = ["Relay"]
 
+_LEAST_PATIENCE = 1.0
 _PART_HEADERS = 512
 """More bytes than the headers of a part take."""
 _log = logging.getLogger("emulator.dataplane")
@@ -65,6 +66,8 @@ class Relay:
         now = asyncio.get_running_loop().time()
         self._keepalive = Keepalive(switches.ping_interval, switches.ping_misses, now)
         self._limits = Limits(switches.max_duration, switches.idle_timeout, now)
+        self._ending = asyncio.Event()
+        """Set when the first of the last words is for the client."""
         self._over = asyncio.Event()
         # parts leave from two tasks; one part takes several DATA frames, which must not be mixed with another's
         self._output = asyncio.Lock()
@@ -83,9 +86,10 @@ class Relay:
         except ClientGoneError as gone:
             self._client_gone(gone)
         # first of all, so that a fault at the very beginning comes before any part
-        faults = self._injector.sides if self._injector is not None else ()
+        faults = () if self._injector is None else (self._injector.run,)
         metering = () if self._meter is None else (self._read_meter,)
-        sides = (*faults, self._from_client, self._from_container, self._timers, *metering)
+        own = (self._from_client, self._from_container, self._timers, self._watch_client, self._see_client_off)
+        sides = (*faults, *own, *metering)
         tasks = {asyncio.create_task(side()) for side in sides}
         over = asyncio.create_task(self._over.wait())
         try:
@@ -128,7 +132,25 @@ class Relay:
             client_gone=self._client_gone,
         )
 
+    async def _watch_client(self) -> None:
+        # whoever waits for the container to read, or reads no more since the input has ended, would not see it
+        self._client_gone(await self._stream.wait_gone())
+
+    async def _see_client_off(self) -> None:
+        """Reset the stream where the client reads nothing of the session's end: no limit would hold otherwise."""
+        await self._ending.wait()
+        patience = max(self._switches.close_timeout, _LEAST_PATIENCE)
+        before = -1
+        while before != self._stream.sent:
+            before = self._stream.sent
+            await asyncio.sleep(patience)
+        if not self._over.is_set():
+            self._trace.add("client", "out", "note", f"the client has read nothing for {patience:g} s")
+            await self._carry_out(Reset())
+
     def _client_gone(self, gone: ClientGoneError) -> None:
+        if self._over.is_set():
+            return
         self._trace.add("client", "in", "eof", gone)
         left, self._left = self._left, []
         for action in (*left, *self._session.client_gone()):
@@ -344,10 +366,12 @@ class Relay:
                     await self._stream.send(encode_part(part, self._switches.response_event_headers))
                 self._trace.add_part("out", part)
             case Fail(kind, message, error_code):
+                self._ending.set()
                 self._trace.add("client", "out", "exception", f"{kind} {error_code or ''} {message}")
                 async with self._output:
                     await self._stream.send(encode_exception(kind, message, error_code))
             case EndOutput():
+                self._ending.set()
                 async with self._output:
                     self._trace.add("client", "out", "end", "END_STREAM")
                     self._stream.end()

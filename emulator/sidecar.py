@@ -59,6 +59,7 @@ class _Protocol(ClientProtocol):
     def recv_frame(self, frame: WireFrame) -> None:
         if frame.opcode is WireOpcode.CLOSE:
             self.close_data = bytes(frame.data)
+            self.current_size = None  # inside of a fragmented message it is refused, and its code would be lost
         super().recv_frame(frame)
 
 
@@ -81,7 +82,7 @@ class Sidecar(asyncio.Protocol):
         self._switches = switches
         self._protocol = (_Protocol if answer_pings else _MuteProtocol)(
             parse_uri(f"ws://{f'[{host}]' if ':' in host else host}:{port}{target}"),
-            max_size=switches.max_part_bytes,
+            max_size=(None, switches.max_part_bytes),  # of a frame: each is a part of its own
             logger=_LOG,
         )
         request = self._protocol.connect()
@@ -269,6 +270,10 @@ class Sidecar(asyncio.Protocol):
         self._protocol.receive_eof()
         self._flush()
         self._take_events()
+        if self._protocol.close_rcvd is None and self._transport is not None:
+            # left to itself, asyncio would first write what the container may never read
+            self._say_last(Lost(NO_CLOSE_FRAME, _dropped(None)))
+            self._transport.abort()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

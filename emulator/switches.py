@@ -1,5 +1,6 @@
 """What can be switched. Each unknown of the facts table is one switch, with the table's value as its default."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -21,6 +22,11 @@ _LEAST = {"max_part_bytes": 1, "ping_misses": 1, "ping_interval": 0.001, "window
 """The others may be 0."""
 _MOST = {"window": 2**31 - 1, "max_streams": 10_000}
 """By HTTP/2 (RFC 9113, section 6.9.1), and by what one process can serve."""
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token (RFC 9110, section 5.6.2)
+_TAKEN_HEADERS = {
+    *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"),
+    *("content-length", "content-type", "x-amzn-errortype", "x-amzn-invoked-production-variant"),
+}
 _LONGEST = 1e9
 """Of all others. In seconds it is about 30 years: the event loop takes no infinity."""
 
@@ -168,6 +174,12 @@ def _check(switch: Switch, value: Any) -> None:
             CloseFault(value)
         except FaultError as error:
             raise ValueError(f"{switch.name} ({switch.option}): {error}") from None
+    elif switch.name == "request_id_header":
+        if not _HEADER_NAME.fullmatch(value) or value.lower() in _TAKEN_HEADERS:
+            raise ValueError(
+                f"{switch.name} ({switch.option}) is {value!r}; expected is the name of a header (letters, digits and "
+                "'-'), and none that the response has already or that belongs to the connection"
+            )
     elif isinstance(switch.default, int | float):
         least, most = _LEAST.get(switch.name, 0), _MOST.get(switch.name, _LONGEST)
         if not least <= value <= most:  # false for NaN, too

@@ -39,6 +39,8 @@ _DEFAULT_WINDOW = 65_535
 _LINGERS = 20
 _LINGER = 0.1
 _FAREWELL = 0.5
+_MOST_LINGERING = 1000
+"""Handlers of one connection that may still part with their containers when their streams are over."""
 
 Handler = Callable[[Http2Stream], Awaitable[None]]
 
@@ -235,7 +237,9 @@ class Http2Connection(asyncio.Protocol):
 
     def _begin(self, event: RequestReceived) -> None:
         headers = [(_text(name), _text(value)) for name, value in event.headers or ()]
-        if len(self._streams) >= self._switches.max_streams:
+        unended = sum(stream.open for stream in self._streams.values())
+        if unended >= self._switches.max_streams or len(self._streams) - unended >= _MOST_LINGERING:
+            _log.warning("a stream was refused: %d are open, of %d that are served", unended, len(self._streams))
             with contextlib.suppress(ProtocolError):  # the client may have reset it in the same breath
                 self.h2.reset_stream(event.stream_id or 0, ErrorCodes.REFUSED_STREAM)
             return

@@ -40,9 +40,17 @@ class Http2Stream:
         self._started = False
         self._input_ended = False
         self._output_ended = False
+        self._reset = False
         self._gone: str | None = None
         self.gone = asyncio.Event()
         """Set when the client has reset the stream or lost its connection."""
+        self.sent = 0
+        """Bytes of the response body that have left."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the stream counts against the limit of open ones (RFC 9113, section 5.1.2)."""
+        return self._gone is None and not self._reset and not (self._input_ended and self._output_ended)
 
     async def receive(self, at_once: Callable[[bytes], bytes | None] | None = None) -> bytes | None:
         """Return the next bytes of the request body, None at its end.
@@ -75,8 +83,8 @@ class Http2Stream:
     async def start(self, status: int, headers: list[tuple[str, str]]) -> None:
         """Send the response headers at once: clients wait for them before they send."""
         self._raise_if_gone()
-        self._started = True
         self._connection.h2.send_headers(self.id, [(":status", str(status)), *headers])
+        self._started = True
         self._connection.flush()
 
     async def send(self, data: bytes) -> None:
@@ -95,6 +103,7 @@ class Http2Stream:
                 if size:
                     connection.h2.send_data(self.id, view[:size])
                     connection.flush()
+                    self.sent += size
                     view = view[size:]
                     continue
             await self._stream_window.wait()
@@ -111,6 +120,7 @@ class Http2Stream:
         """Send bytes as one DATA frame; there must be ``room``."""
         self._connection.h2.send_data(self.id, data)
         self._connection.flush()
+        self.sent += len(data)
 
     async def _room(self, wanted: int) -> int:
         """Wait for the socket and the connection's window; return 0 where the stream's own window is closed."""
@@ -146,15 +156,18 @@ class Http2Stream:
         await self.send(body)
         self.end()
         if not self._input_ended and self._gone is None:
-            self._connection.h2.reset_stream(self.id, ErrorCodes.NO_ERROR)
-            self._connection.flush()
+            self._reset_with(ErrorCodes.NO_ERROR)
 
     def reset(self) -> None:
         """End the response with RST_STREAM, which clients can take for a clean end."""
         if self._gone is None and not self._output_ended:
             self._output_ended = True
-            self._connection.h2.reset_stream(self.id, ErrorCodes.INTERNAL_ERROR)
-            self._connection.flush()
+            self._reset_with(ErrorCodes.INTERNAL_ERROR)
+
+    def _reset_with(self, code: ErrorCodes) -> None:
+        self._reset = True
+        self._connection.h2.reset_stream(self.id, code)
+        self._connection.flush()
 
     def drop_connection(self) -> None:
         """Reset the client's TCP connection, with all its streams: a fault on demand."""
@@ -209,6 +222,11 @@ class Http2Stream:
         owed, self._owed = self._owed, 0
         if owed:
             self._connection.acknowledge(owed, self.id)
+
+    async def wait_gone(self) -> ClientGoneError:
+        """Wait until the client has reset the stream or lost its connection; return what became of it."""
+        await self.gone.wait()
+        return ClientGoneError(self._gone)
 
     def _raise_if_gone(self) -> None:
         if self._gone is not None:

@@ -14,7 +14,7 @@ from emulator import Endpoint, Server, SessionTrace, TraceEntry
 from emulator.sidecar import Sidecar
 from emulator.tests.client import END_OF_INPUT, event
 from emulator.tests.containers import container
-from emulator.tests.stage import UNSIGNED, client_of, exception, serving, stage
+from emulator.tests.stage import UNSIGNED, client_of, exception, serving, stage, upgraded
 
 BAD_CRC = event(b"x")[:-1] + bytes([event(b"x")[-1] ^ 1])
 
@@ -282,6 +282,30 @@ async def test_a_stream_too_many_is_refused_alone(state_directory: Path) -> None
         assert await on.client.next(third) == "RST_STREAM 7"  # REFUSED_STREAM
         await on.client.send(first, event(b"still here"))
         assert (await on.client.message(first)).payload == b"still here"
+
+
+async def test_sessions_that_are_over_count_no_more_though_their_containers_are_slow_to_close(
+    state_directory: Path,
+) -> None:
+    slow = asyncio.Event()
+
+    async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer)
+        await slow.wait()
+        writer.close()
+
+    async with await asyncio.start_server(deaf, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        async with (
+            serving(url, state_directory, replace(UNSIGNED, max_streams=2)) as server,
+            client_of(server) as client,
+        ):
+            for _ in range(5):
+                stream = await client.open()
+                assert await client.status(stream) == 200
+                await client.send(stream, END_OF_INPUT, end=True)
+                assert await client.next(stream) == "END_STREAM"
+            slow.set()
 
 
 async def test_a_failure_behind_unread_audio_is_no_clean_end_for_a_client_that_ends_its_input(

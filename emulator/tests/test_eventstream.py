@@ -48,7 +48,7 @@ def smithy_value(header: Header) -> object:
 
 def read_to_the_end(raw: bytes) -> list[Message]:
     decoder = Decoder()
-    received = decoder.feed(raw)
+    received = list(decoder.feed(raw))
     decoder.finish()
     return received
 
@@ -68,7 +68,7 @@ def test_reads_and_writes_a_captured_response_event() -> None:
 @given(messages)
 def test_what_is_encoded_decodes_to_the_same(message: Message) -> None:
     decoder = Decoder()
-    assert decoder.feed(encode(message.headers, message.payload)) == [message]
+    assert list(decoder.feed(encode(message.headers, message.payload))) == [message]
     decoder.finish()
 
 
@@ -76,7 +76,8 @@ def test_what_is_encoded_decodes_to_the_same(message: Message) -> None:
 def test_any_fragmentation_gives_the_same_messages(sent: list[Message], cuts: list[int]) -> None:
     stream = b"".join(encode(message.headers, message.payload) for message in sent)
     edges = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
-    decoder, received = Decoder(), []
+    decoder = Decoder()
+    received: list[Message] = []
     for start, end in itertools.pairwise(edges):
         received += decoder.feed(stream[start:end])
     decoder.finish()
@@ -129,12 +130,24 @@ def test_rubbish_is_an_event_stream_error_with_a_text(raw: bytes) -> None:
 
 def test_a_wrong_message_crc_is_named() -> None:
     with pytest.raises(ChecksumMismatchError, match=r"the message CRC-32 .* damaged"):
-        Decoder().feed(CAPTURED[:-1] + b"\x00")
+        list(Decoder().feed(CAPTURED[:-1] + b"\x00"))
 
 
 def test_a_wrong_prelude_crc_is_seen_before_the_rest_arrives() -> None:
     with pytest.raises(ChecksumMismatchError, match="the prelude CRC-32"):
-        Decoder().feed(b"\x7f\xff\xff\xff" + CAPTURED[4:12])
+        list(Decoder().feed(b"\x7f\xff\xff\xff" + CAPTURED[4:12]))
+
+
+@given(st.lists(messages, min_size=1, max_size=5), st.integers(0, 10_000))
+def test_messages_before_a_broken_one_are_given_wherever_the_bytes_are_cut(sent: list[Message], cut: int) -> None:
+    stream = b"".join(encode(message.headers, message.payload) for message in sent) + CAPTURED[:-1] + b"\x00"
+    decoder = Decoder()
+    received: list[Message] = []
+    at = cut % len(stream)
+    received.extend(decoder.feed(stream[:at]))
+    with pytest.raises(ChecksumMismatchError):
+        received.extend(decoder.feed(stream[at:]))  # what comes before the error is in the list
+    assert received == sent
 
 
 def test_an_end_inside_a_message_says_how_much_was_there() -> None:
@@ -154,16 +167,16 @@ def test_an_end_inside_the_prelude_is_truncated_too() -> None:
 def test_sizes_over_the_limits_are_refused_from_the_prelude_alone() -> None:
     head = encode({}, bytes(101))[:12]
     with pytest.raises(MessageTooLargeError, match="a payload of 101 bytes, at most 100"):
-        Decoder(max_payload=100).feed(head)
+        list(Decoder(max_payload=100).feed(head))
     head = encode({"name": string_header("x" * 50)})[:12]
     with pytest.raises(MessageTooLargeError, match="headers of 58 bytes, at most 57"):
-        Decoder(max_headers=57).feed(head)
+        list(Decoder(max_headers=57).feed(head))
 
 
 def test_a_header_twice_is_malformed() -> None:
     block = encode_headers({"a": string_header("1")}) * 2
     with pytest.raises(MalformedMessageError, match="'a' stands twice"):
-        Decoder().feed(encode(block))
+        list(Decoder().feed(encode(block)))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +191,7 @@ def test_a_header_twice_is_malformed() -> None:
 )
 def test_broken_header_blocks_are_malformed(block: bytes, text: str) -> None:
     with pytest.raises(MalformedMessageError, match=text):
-        Decoder().feed(encode(block))
+        list(Decoder().feed(encode(block)))
 
 
 @pytest.mark.parametrize(

@@ -47,4 +47,4 @@ def test_the_same_with_a_wrong_checksum_is_refused(name: str) -> None:
     raw = VECTORS[name][0]
     for at in (8, len(raw) - 1):  # of the prelude, of the message
         with pytest.raises(WireError):
-            Decoder().feed(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
+            list(Decoder().feed(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]))

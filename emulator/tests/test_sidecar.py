@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from emulator import Endpoint, Server, Switches
 from emulator.sidecar import Sidecar
-from emulator.tests.client import RawClient
+from emulator.tests.client import RawClient, event
 from emulator.tests.stage import client_of, exception, upgraded
 from emulator.wire.frames import Frame, Opcode
 from emulator.wire.utf8 import TextCheck
@@ -21,7 +22,9 @@ Raw = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @contextlib.asynccontextmanager
-async def raw_container(state: Path, script: Raw) -> AsyncIterator[tuple[RawClient, Server]]:
+async def raw_container(
+    state: Path, script: Raw, switches: Switches = SWITCHES
+) -> AsyncIterator[tuple[RawClient, Server]]:
     """Run a container that gets the bytes of the upgrade request, and a client of the emulator in front of it."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,7 +35,7 @@ async def raw_container(state: Path, script: Raw) -> AsyncIterator[tuple[RawClie
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
         url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-        server = Server({"ep": Endpoint(url)}, switches=SWITCHES, state_directory=state)
+        server = Server({"ep": Endpoint(url)}, switches=switches, state_directory=state)
         async with server, client_of(server) as client:
             yield client, server
 
@@ -132,6 +135,61 @@ async def test_a_close_frame_that_must_not_be_sent_is_named(state_directory: Pat
         trace = server.data_plane.traces[-1]
         assert trace.container_close is not None
         assert not trace.container_eof_without_close
+
+
+async def test_a_close_inside_of_a_fragmented_message_keeps_its_code_and_is_answered(state_directory: Path) -> None:
+    answered = asyncio.get_running_loop().create_future()
+
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer, b"\x01\x02ha", b"\x88\x06\x03\xf3done")
+        answered.set_result(await reader.readexactly(2 + 4 + 6))
+
+    async with raw_container(state_directory, leave) as (client, server):
+        stream = await client.open()
+        assert (await client.message(stream)).payload == b"ha"
+        kind, members = exception(await client.next(stream))
+        assert (kind, members["ErrorCode"]) == ("ModelStreamError", "1011")
+        assert members["Message"] == "done It left a fragmented message unfinished."
+        assert server.data_plane.traces[-1].container_close == (1011, "done")
+        close = await answered
+        assert close[:2] == b"\x88\x86"
+        assert bytes(byte ^ close[2 + at % 4] for at, byte in enumerate(close[6:])) == b"\x03\xf3done"
+
+
+async def test_the_limit_is_of_a_part_not_of_a_fragmented_message(state_directory: Path) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer, b"\x01\x03one", b"\x00\x03two", b"\x80\x03end", b"\x81\x05large")
+
+    async with raw_container(state_directory, talk, replace(SWITCHES, max_part_bytes=4)) as (client, _):
+        stream = await client.open()
+        assert [(await client.message(stream)).payload for _ in range(3)] == [b"one", b"two", b"end"]
+        _, members = exception(await client.next(stream))
+        assert "broke the WebSocket protocol" in members["Message"]
+        assert "5 bytes" in members["Message"]
+
+
+async def test_the_end_of_a_container_that_reads_nothing_is_seen_at_once(state_directory: Path) -> None:
+    full, told_client = asyncio.Event(), asyncio.Event()
+
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await upgraded(reader, writer)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # a socket's has it
+        await full.wait()
+        writer.write_eof()
+        await told_client.wait()
+        writer.transport.abort()
+
+    async with raw_container(state_directory, leave) as (client, _):
+        stream = await client.open()
+        chunk = event(bytes(16_000))
+        while await client.window(stream, len(chunk), patience=0.5):
+            await client.send(stream, chunk)
+        full.set()
+        try:
+            _, members = exception(await client.next(stream))
+        finally:
+            told_client.set()
+        assert "without a Close frame (TCP end)" in members["Message"]
 
 
 async def test_a_frame_that_is_none_is_no_dropped_connection(state_directory: Path) -> None:

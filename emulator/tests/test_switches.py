@@ -47,6 +47,11 @@ def test_every_switch_has_a_fact_and_its_default_is_one_of_its_choices() -> None
         ("idle_timeout", -1.0, "is -1.0; expected is 0 to"),
         ("close_code_out", 1006, "close code 1006 cannot stand in a Close frame"),
         ("close_code_out", 99, "close code 99 cannot stand in a Close frame"),
+        ("request_id_header", "", "is ''; expected is the name of a header"),
+        ("request_id_header", ":status", "is ':status'; expected is the name of a header"),
+        ("request_id_header", "request id", "expected is the name of a header"),
+        ("request_id_header", "Content-Type", "none that the response has already"),
+        ("request_id_header", "connection", "or that belongs to the connection"),
         ("client_end", "closed", "is 'closed'; expected is one of close, half-close"),
     ],
 )

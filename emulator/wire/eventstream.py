@@ -11,7 +11,7 @@ A header is name length (1), name, type (1), value.
 import struct
 import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -155,27 +155,31 @@ class Decoder:
         self._max_headers = max_headers
         self._max_payload = max_payload
 
-    def feed(self, data: bytes) -> list[Message]:
-        """Take bytes, return the messages that they complete.
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """Take bytes, give the messages that they complete, one by one.
+
+        Messages before a fault are given before it is raised, however the bytes were cut on their way.
 
         Raises:
-            EventStreamError: the bytes are no event stream; messages before the fault are lost with it, since a
-                stream that broke inside one read has no trustworthy order any more.
+            EventStreamError: the bytes are no event stream.
         """
+        self._buffer += data
+        return self._messages()
+
+    def _messages(self) -> Iterator[Message]:
         buffer = self._buffer
-        buffer += data
-        messages = []
         at = 0
-        while len(buffer) - at >= _PRELUDE.size:
-            total, headers_length, crc = _PRELUDE.unpack_from(buffer, at)
-            self._check_prelude(bytes(buffer[at : at + _LENGTHS.size]), total, headers_length, crc)
-            if len(buffer) - at < total:
-                break
-            messages.append(_decode_one(bytes(buffer[at : at + total]), headers_length))
-            at += total
-        if at:
+        try:
+            while len(buffer) - at >= _PRELUDE.size:
+                total, headers_length, crc = _PRELUDE.unpack_from(buffer, at)
+                self._check_prelude(bytes(buffer[at : at + _LENGTHS.size]), total, headers_length, crc)
+                if len(buffer) - at < total:
+                    break
+                message = _decode_one(bytes(buffer[at : at + total]), headers_length)
+                at += total
+                yield message
+        finally:
             del buffer[:at]
-        return messages
 
     def finish(self) -> None:
         """Say that no more bytes come.

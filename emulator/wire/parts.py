@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Literal
 
-from emulator.wire.eventstream import Decoder, Message, encode, encode_headers, string_header
+from emulator.wire.eventstream import MAX_PAYLOAD, Decoder, Message, encode, encode_headers, string_header
 from emulator.wire.exceptions import BadPartError, MalformedMessageError
 
 __all__ = [
@@ -63,8 +63,9 @@ def read_request_event(message: Message) -> PayloadPart | EndOfInput:
     if ":chunk-signature" in message.headers:
         if not message.payload:
             return END_OF_INPUT
-        decoder = Decoder()
-        inner = decoder.feed(message.payload)
+        # what is inside of a message that was let through is not too large either
+        decoder = Decoder(max_payload=max(MAX_PAYLOAD, len(message.payload)))
+        inner = list(decoder.feed(message.payload))
         decoder.finish()
         if len(inner) != 1:
             raise MalformedMessageError(f"a signed event holds {len(inner)} messages, exactly one is expected")
