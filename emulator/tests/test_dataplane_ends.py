@@ -300,12 +300,14 @@ async def test_sessions_that_are_over_count_no_more_though_their_containers_are_
             serving(url, state_directory, replace(UNSIGNED, max_streams=2)) as server,
             client_of(server) as client,
         ):
-            for _ in range(5):
-                stream = await client.open()
-                assert await client.status(stream) == 200
-                await client.send(stream, END_OF_INPUT, end=True)
-                assert await client.next(stream) == "END_STREAM"
-            slow.set()
+            try:
+                for _ in range(5):
+                    stream = await client.open()
+                    assert await client.status(stream) == 200
+                    await client.send(stream, END_OF_INPUT, end=True)
+                    assert await client.next(stream) == "END_STREAM"
+            finally:
+                slow.set()
 
 
 async def test_a_failure_behind_unread_audio_is_no_clean_end_for_a_client_that_ends_its_input(

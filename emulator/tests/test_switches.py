@@ -123,6 +123,12 @@ def test_client_drop_disconnect() -> None:
     assert session(client_drop="disconnect").client_gone() == [Disconnect()]
 
 
+def test_max_part_bytes_may_be_more_than_other_services_allow() -> None:
+    payload = bytes(16 * 1024 * 1024 + 1)
+    assert kinds(session(max_part_bytes=len(payload)).client_data(event(payload))) == ["SendFrame"]
+    assert kinds(session().client_data(event(payload))) == ["CloseContainer", "InternalStreamFailure", "EndOutput"]
+
+
 def test_max_part_bytes_is_exact() -> None:
     limited = session(max_part_bytes=100)
     assert kinds(limited.client_data(event(bytes(100)))) == ["SendFrame"]
