@@ -69,11 +69,25 @@ class Router:
         self._elsewhere = elsewhere
 
     async def http2(self, stream: Http2Stream) -> None:
-        """Serve a request that came over HTTP/2."""
+        """Serve a request that came over HTTP/2.
+
+        Raises:
+            ClientGoneError: the client gave up before its answer was complete.
+        """
         if _is_bidi(stream.path):
             await self._data_plane.serve(stream)
-        else:
-            await self._serve(stream)
+            return
+        work = asyncio.ensure_future(self._serve(stream))
+        leaving = asyncio.ensure_future(stream.wait_gone())
+        try:
+            await asyncio.wait({work, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise leaving.result()
+            work.result()
+        finally:
+            for each in (work, leaving):
+                each.cancel()
+            await asyncio.gather(work, leaving, return_exceptions=True)
 
     async def http1(self, exchange: Exchange) -> None:
         """Serve a request that came over HTTP/1.1."""

@@ -113,7 +113,7 @@ class Switches:
     missing_label: Literal["refuse-424", "refuse-400", "hang", "allow"] = _default(
         "unk.no-label", "what becomes of a session where the image lacks the bidirectional label"
     )
-    invoke_body_max: int = _default("unk.invoke-size", "largest body of invoke_endpoint")
+    invoke_body_max: int = _default("unk.invoke-size", "largest body of invoke_endpoint, and of its answer")
     model_timeout: float = _default("life.invoke-60s", "how long the container may take to answer /invocations")
     response_stream_max: float = _default("unk.rs-limit", "how long a response stream may take; 0 is off")
     agent_cut: int = _default("agent.chunks", "cut an agent's answer every so many bytes; 0 passes it on as it comes")

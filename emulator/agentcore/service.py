@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from emulator import facts
+from emulator.agentcore.limits import AgentLimits
 from emulator.agentcore.request import (
     AgentRequest,
     Operation,
@@ -26,30 +27,16 @@ from emulator.exchange import Exchange, answer, answer_error, read_body
 from emulator.http1 import client
 from emulator.http1.client import PeerError, Response
 from emulator.http1.server import Http1Exchange
-from emulator.http1.signature import check_signature
+from emulator.http1.signature import check_signature, note_unsigned
 from emulator.http2 import ClientGoneError
 from emulator.switches import Switches
 from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 
-__all__ = ["AgentLimits", "AgentPlane"]
+__all__ = ["AgentPlane"]
 
 _log = logging.getLogger("emulator.agentcore")
 _HEALTHY = ("Healthy", "HealthyBusy")
-
-
-@dataclass(frozen=True, slots=True)
-class AgentLimits:
-    """The service's times, in seconds; a test shortens them."""
-
-    request: float = facts.seconds("agent.request-limit")
-    """Until the agent begins to answer."""
-    stream: float = facts.seconds("agent.stream-limit")
-    """From the request to the end of the answer."""
-    idle: float = facts.seconds("agent.idle-limit")
-    """Without a request, after which a session is forgotten."""
-    ping: float = facts.seconds("life.ping-timeout")
-    """For an answer of /ping."""
 
 
 @dataclass
@@ -113,11 +100,15 @@ class AgentPlane:
         if token is None:
             check_signature(exchange, body, facts.text("agent.sigv4"), self._switches)
         else:
-            self._check_token(token)
+            self._check_token(exchange, token)
 
-    def _check_token(self, token: str) -> None:
-        if self._switches.signatures == "enforce" and not secrets.compare_digest(token.encode(), self.token.encode()):
-            raise RequestError(403, "AccessDeniedException", "The bearer token is not the one of this emulator.")
+    def _check_token(self, exchange: Exchange, token: str) -> None:
+        if self._switches.signatures == "off" or secrets.compare_digest(token.encode(), self.token.encode()):
+            return
+        error = RequestError(403, "AccessDeniedException", "The bearer token is not the one of this emulator.")
+        if self._switches.signatures == "enforce":
+            raise error
+        note_unsigned(exchange, error)
 
     def _forget_idle(self) -> None:
         since = asyncio.get_running_loop().time() - self.limits.idle
@@ -142,12 +133,12 @@ class AgentPlane:
         check_handshake(exchange)
         token = bearer_of(exchange.headers)
         if token is not None:
-            self._check_token(token)
-        elif self._switches.signatures == "enforce":
-            check_presigned(exchange)
+            self._check_token(exchange, token)
+        else:
+            check_presigned(exchange, self._switches)
         container = self.runtimes.find(request)
         self._forget_idle()
-        tunnel = Tunnel(exchange, request, container, self.limits.stream, head)
+        tunnel = Tunnel(exchange, request, container, self.limits, head)
         await self._run(exchange, request, container, tunnel)
 
     async def _run(self, exchange: Exchange, request: AgentRequest, container: str, relay: "_Relay | Tunnel") -> None:

@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import hashlib
 import logging
+import re
 from collections.abc import AsyncIterator
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -14,9 +15,12 @@ import h11
 
 from emulator import credentials, facts
 from emulator.agentcore.frames import FrameMeter, FrameTooLargeError, close_frame
-from emulator.agentcore.request import AgentRequest, failed
+from emulator.agentcore.limits import AgentLimits
+from emulator.agentcore.request import AgentRequest, failed, too_slow
 from emulator.http1.headers import encoded
 from emulator.http1.server import Http1Exchange, next_event
+from emulator.http1.signature import note_unsigned
+from emulator.switches import Switches
 from emulator.wire.exceptions import RequestError
 from emulator.wire.sigv4 import verify_request
 
@@ -24,6 +28,7 @@ __all__ = ["Tunnel", "bearer_of", "check_handshake", "check_presigned"]
 
 _log = logging.getLogger("emulator.agentcore")
 _READ = 64 * 1024
+_LONGEST_LIFE = 604_800  # of any URL that SigV4 presigns
 _BEARER = facts.text("agent.ws-bearer")
 # the upgrade is made anew; extensions would hide the frames' sizes, and the subprotocols hold the client's token
 _NOT_PASSED = {"sec-websocket-extensions", "sec-websocket-protocol"}
@@ -58,12 +63,24 @@ def bearer_of(headers: list[tuple[str, str]]) -> str | None:
     return None
 
 
-def check_presigned(exchange: Http1Exchange) -> None:
+def check_presigned(exchange: Http1Exchange, switches: Switches) -> None:
     """Check the signature of a handshake: in its headers, or in the query of a presigned URL (fact ``agent.ws-sign``).
 
     Raises:
-        RequestError: it is not signed with the emulator's credentials.
+        RequestError: it is not signed with the emulator's credentials, or for too long ago, and the switch
+            ``signatures`` is ``enforce``.
     """
+    if switches.signatures == "off":
+        return
+    try:
+        _check_presigned(exchange, switches.clock_skew)
+    except RequestError as error:
+        if switches.signatures == "enforce":
+            raise
+        note_unsigned(exchange, error)
+
+
+def _check_presigned(exchange: Http1Exchange, skew: float) -> None:
     path, headers = exchange.path, list(exchange.headers)
     bare, _, query = path.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
@@ -77,15 +94,28 @@ def check_presigned(exchange: Http1Exchange) -> None:
         rest = urlencode([(name, value) for name, value in pairs if name != "X-Amz-Signature"])
         path = f"{bare}?{rest}"
         headers += [("authorization", authorization), ("x-amz-date", given.get("X-Amz-Date", ""))]
+        if "X-Amz-Expires" in given:
+            skew = _lifetime(given["X-Amz-Expires"])
     if "x-amz-content-sha256" not in dict(headers):
         headers.append(("x-amz-content-sha256", hashlib.sha256(b"").hexdigest()))
     now, service = datetime.datetime.now(datetime.UTC), facts.text("agent.sigv4")
     without_port = urlsplit(f"//{exchange.authority}").hostname or ""
     try:
-        verify_request("GET", path, exchange.authority, headers, credentials.SECRETS, now, service)
+        verify_request("GET", path, exchange.authority, headers, credentials.SECRETS, now, service, skew)
     except RequestError:
         # the AgentCore SDK signs the host without its port, which on AWS is the same
-        verify_request("GET", path, without_port, headers, credentials.SECRETS, now, service)
+        verify_request("GET", path, without_port, headers, credentials.SECRETS, now, service, skew)
+
+
+def _lifetime(value: str) -> float:
+    """Return for how many seconds a presigned URL is valid."""
+    if re.fullmatch(r"[0-9]{1,6}", value) and 1 <= int(value) <= _LONGEST_LIFE:
+        return int(value)
+    raise RequestError(
+        facts.integer("err.403"),
+        "AccessDeniedException",
+        f"X-Amz-Expires of the presigned URL is {value!r}, expected is 1 to {_LONGEST_LIFE} (seconds).",
+    )
 
 
 class Tunnel:
@@ -96,7 +126,7 @@ class Tunnel:
         exchange: Http1Exchange,
         request: AgentRequest,
         container: str,
-        limit: float,
+        limits: AgentLimits,
         head: list[tuple[str, str]],
     ) -> None:
         self.started = False
@@ -104,7 +134,7 @@ class Tunnel:
         self._exchange = exchange
         self._request = request
         self._container = container
-        self._limit = limit
+        self._limits = limits
         size = facts.integer("agent.ws-frame")
         self._out, self._in = FrameMeter(size), FrameMeter(size)
 
@@ -124,7 +154,7 @@ class Tunnel:
             outbound = asyncio.ensure_future(_pump(self._out, early, reader, client_writer))
             try:
                 done, _ = await asyncio.wait(
-                    {inbound, outbound}, timeout=self._limit, return_when=asyncio.FIRST_COMPLETED
+                    {inbound, outbound}, timeout=self._limits.stream, return_when=asyncio.FIRST_COMPLETED
                 )
                 for each in done:
                     each.result()
@@ -143,6 +173,7 @@ class Tunnel:
         self,
     ) -> AsyncIterator[tuple[list[tuple[str, str]], bytes, asyncio.StreamReader, asyncio.StreamWriter]]:
         address = urlsplit(self._container)
+        until = asyncio.get_running_loop().time() + self._limits.request
         try:
             reader, writer = await asyncio.open_connection(address.hostname, address.port)
         except OSError as error:
@@ -154,7 +185,10 @@ class Tunnel:
             ask = h11.Request(method="GET", target=target, headers=encoded(self._handshake()))
             writer.write((protocol.send(ask) or b"") + (protocol.send(h11.EndOfMessage()) or b""))
             try:
-                answer = await next_event(protocol, reader)
+                async with asyncio.timeout_at(until):
+                    answer = await next_event(protocol, reader)
+            except TimeoutError:
+                raise too_slow(self._limits.request) from None
             except h11.RemoteProtocolError as error:
                 _log.warning("the agent gave no answer to the upgrade: %s", error)
                 raise failed(500) from error

@@ -72,6 +72,11 @@ class MotoProcess:
             raise
         return moto
 
+    @property
+    def ended(self) -> int | None:
+        """The exit status of the process, None while it runs."""
+        return self._process.returncode
+
     async def stop(self) -> None:
         """End the process."""
         if self._process.returncode is None:

@@ -63,7 +63,7 @@ class ControlPlane:
             _log.error("%s %s: %s", exchange.method, without_secrets(exchange.path), error)
             await answer_error(exchange, RequestError(501, "NotImplemented", str(error)), [])
         except PeerError as error:
-            message = f"moto did not answer: {error}"
+            message = f"moto did not answer: {error}{self._moto_ended()}"
             _log.error("%s %s: %s", exchange.method, without_secrets(exchange.path), message)
             await answer_error(exchange, RequestError(502, "InternalFailure", message), [])
         else:
@@ -84,9 +84,25 @@ class ControlPlane:
         async with self._lock:
             if self._stopped:
                 raise MotoUnavailableError("The emulator is stopping.")
+            if self._moto is not None and self._moto.ended is not None:
+                _log.error(
+                    "moto's process has ended (exit status %d), and its books with it: a new one starts, and every "
+                    "endpoint and agent that was created with boto3 is stopped; create them again",
+                    self._moto.ended,
+                )
+                await self._moto.stop()
+                self._moto = None
+                await self._supervisor.reconcile([])
+                if self._agents is not None:
+                    await self._agents.reconcile([], self._report_agent)
             if self._moto is None:
                 self._moto = await MotoProcess.start()
             return self._moto
+
+    def _moto_ended(self) -> str:
+        if self._moto is None or self._moto.ended is None:
+            return ""
+        return f". Its process has ended (exit status {self._moto.ended}): ask again, of a new one with empty books."
 
     async def _reconcile(self, moto: MotoProcess) -> None:
         async with self._lock:

@@ -34,7 +34,7 @@ class Response:
         Raises:
             PeerError: the body broke off.
         """
-        collected = b""
+        collected = bytearray()
         while not self._ended:
             try:
                 event = self._protocol.next_event()
@@ -47,21 +47,21 @@ class Response:
                     break
                 raise PeerError(f"the connection broke off inside the response body ({error})") from error
             if isinstance(event, h11.Data):
-                collected += bytes(event.data)
+                collected += event.data
             else:
                 self._ended = True
-        return collected or None
+        return bytes(collected) or None
 
     async def read(self, limit: int | None = None) -> bytes:
-        """Return the whole body, or its first ``limit`` bytes.
+        """Return the whole body, or its first ``limit`` bytes: of a longer one nothing more is read.
 
         Raises:
             PeerError: the body broke off.
         """
-        body = b""
+        body = bytearray()
         while (limit is None or len(body) < limit) and (data := await self.receive()) is not None:
             body += data
-        return body[:limit]
+        return bytes(body[:limit])
 
 
 @contextlib.asynccontextmanager

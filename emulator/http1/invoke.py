@@ -150,7 +150,13 @@ class _Relay:
                     if not 200 <= response.status < 300:
                         raise await self._failed(response)
                     if self._request.operation is Operation.INVOKE:
-                        first = await response.read()
+                        most = self._switches.invoke_body_max
+                        first = await response.read(most + 1)
+                        if len(first) > most:
+                            raise unreachable(
+                                f"its response has more than {most} bytes (switch invoke-body-max); "
+                                "longer ones are for InvokeEndpointWithResponseStream"
+                            )
                     else:
                         first = await response.receive() or b""
             except TimeoutError:

@@ -11,7 +11,7 @@ from emulator.trace import without_secrets
 from emulator.wire.exceptions import RequestError
 from emulator.wire.sigv4 import verify_request
 
-__all__ = ["check_signature"]
+__all__ = ["check_signature", "note_unsigned"]
 
 _log = logging.getLogger("emulator.signature")
 
@@ -40,4 +40,9 @@ def check_signature(exchange: Exchange, body: bytes, service: str, switches: Swi
     except RequestError as error:
         if switches.signatures == "enforce":
             raise
-        _log.warning("%s: AWS would refuse the request: %s", without_secrets(exchange.path), error)
+        note_unsigned(exchange, error)
+
+
+def note_unsigned(exchange: Exchange, error: RequestError) -> None:
+    """Log what AWS would answer, where ``signatures`` is ``log``."""
+    _log.warning("%s: AWS would refuse the request: %s", without_secrets(exchange.path), error)

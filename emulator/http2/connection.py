@@ -24,7 +24,7 @@ from h2.settings import SettingCodes
 
 from emulator.http2.calm import Calm
 from emulator.http2.protocol import ServerProtocol
-from emulator.http2.stream import Http2Stream
+from emulator.http2.stream import ClientGoneError, Http2Stream
 from emulator.switches import Switches
 from emulator.tls import note_silent_client
 from emulator.trace import without_secrets
@@ -252,6 +252,8 @@ class Http2Connection(asyncio.Protocol):
     async def _run(self, stream: Http2Stream) -> None:
         try:
             await self._handler(stream)
+        except ClientGoneError as gone:
+            _log.debug("%s was not answered: %s", without_secrets(stream.path), gone)
         except Exception:  # noqa: BLE001  # whatever it is, its client must get an answer
             # no answer at all would hang an SDK for ever
             _log.exception("the handler of %s failed", without_secrets(stream.path))

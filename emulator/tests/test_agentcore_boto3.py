@@ -16,7 +16,8 @@ from botocore.exceptions import ClientError, ResponseStreamingError
 from urllib3.exceptions import ProtocolError
 
 from emulator import Switches
-from emulator.agentcore.service import AgentLimits, AgentPlane
+from emulator.agentcore.limits import AgentLimits
+from emulator.agentcore.service import AgentPlane
 from emulator.server import Emulator, Server
 from emulator.tests.http_container import HttpContainer, Script, Seen, chunk, http_container, reply
 

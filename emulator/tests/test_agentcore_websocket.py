@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import datetime
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
@@ -18,7 +19,9 @@ from websockets.exceptions import ConnectionClosed, ConnectionClosedError, Inval
 from websockets.http11 import Request, Response
 
 from emulator.agentcore.frames import FrameMeter, FrameTooLargeError, close_frame
+from emulator.agentcore.limits import AgentLimits
 from emulator.server import Server
+from emulator.switches import SignatureMode, Switches
 
 SESSION = "session-" + "0" * 33
 HEADER = "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id"
@@ -48,14 +51,28 @@ def test_nothing_of_a_large_frame_passes(head: bytes) -> None:
     assert close_frame(1009, "r" * 200) == bytes((0x88, 125, 3, 241)) + b"r" * 123
 
 
+class Clock:
+    """The module ``datetime`` at another time."""
+
+    UTC = datetime.UTC
+
+    def __init__(self, now: datetime.datetime) -> None:
+        self._now = now
+        self.datetime = self
+
+    def now(self, _: datetime.tzinfo) -> datetime.datetime:
+        return self._now
+
+
 @contextlib.asynccontextmanager
 async def stage(
     talk: Talk,
     state: Path,
     monkeypatch: pytest.MonkeyPatch,
-    upgrade: Callable[[ServerConnection, Request], Response | None] | None = None,
+    upgrade: Callable[[ServerConnection, Request], Awaitable[Response | None] | Response | None] | None = None,
+    switches: Switches | None = None,
 ) -> AsyncIterator[tuple[Server, str]]:
-    def answer(connection: ServerConnection, request: Request) -> Response | None:
+    def answer(connection: ServerConnection, request: Request) -> Awaitable[Response | None] | Response | None:
         if request.path == "/ping":
             return connection.respond(HTTPStatus.OK, '{"status": "Healthy"}')
         assert request.path == "/ws"
@@ -63,7 +80,7 @@ async def stage(
 
     async with asyncio.timeout(30), serve(talk, "127.0.0.1", 0, process_request=answer) as container:
         url = f"http://127.0.0.1:{next(iter(container.sockets)).getsockname()[1]}"
-        async with Server(agents={"voice": url}, state_directory=state, http_port=0) as server:
+        async with Server(agents={"voice": url}, switches=switches, state_directory=state, http_port=0) as server:
             for name, value in server.certificates.environment(server.url).items():
                 monkeypatch.setenv(name, value)
             yield server, server.agents.runtimes.arn("voice")
@@ -209,6 +226,66 @@ async def test_a_container_that_refuses_is_a_424(state_directory: Path, monkeypa
                 pass
         assert caught.value.response.status_code == 424
         assert b"Received error (403) from runtime" in (caught.value.response.body or b"")
+
+
+async def test_a_container_that_does_not_answer_the_upgrade_is_a_424(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_up = asyncio.Event()
+
+    async def never(_: ServerConnection, __: Request) -> Response | None:
+        await given_up.wait()
+        return None
+
+    async with stage(echo, state_directory, monkeypatch, never) as (server, arn):
+        server.agents.limits = AgentLimits(request=0.1)
+        try:
+            with pytest.raises(InvalidStatus) as caught:
+                async with opened(server, arn):
+                    pass
+        finally:
+            given_up.set()
+        assert caught.value.response.status_code == 424
+        assert b"did not begin to answer within 0.1 s" in (caught.value.response.body or b"")
+
+
+async def test_a_presigned_url_is_valid_for_its_own_time(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage(echo, state_directory, monkeypatch) as (server, arn):
+        monkeypatch.setattr(
+            "bedrock_agentcore.runtime.agent_core_runtime_client.get_data_plane_endpoint", lambda _: server.url
+        )
+        sdk = AgentCoreRuntimeClient("us-west-2")
+        tls = ssl.create_default_context(cafile=str(server.certificates.ca))
+
+        async def answer(expires: int, age: float) -> int:
+            url = sdk.generate_presigned_url(arn, session_id=SESSION, endpoint_name="DEFAULT", expires=expires)
+            now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=age)
+            with monkeypatch.context() as patch:
+                patch.setattr("emulator.agentcore.websocket.datetime", Clock(now))
+                try:
+                    async with connect(url, ssl=tls):
+                        return 101
+                except InvalidStatus as refused:
+                    return refused.response.status_code
+
+        assert await answer(300, 290) == 101
+        assert await answer(60, 90) == 403  # the clocks may differ by more than that, the URL says less
+        assert await answer(300, 310) == 403
+
+
+@pytest.mark.parametrize("mode", ["log", "off"])
+async def test_who_signs_nothing_is_let_in_where_signatures_are_not_enforced(
+    mode: SignatureMode, state_directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stage(echo, state_directory, monkeypatch, switches=Switches(signatures=mode)) as (server, arn):
+        url = f"{server.http_url}/runtimes/{quote(arn, safe='')}/ws".replace("http:", "ws:")
+        for options in ({}, {"additional_headers": {"Authorization": "Bearer wrong"}}):
+            async with connect(url, **options) as socket:  # type: ignore[arg-type]
+                await socket.send("hello")
+                assert await socket.recv() == "hello"
+    assert caplog.text.count("AWS would refuse the request") == (2 if mode == "log" else 0)
 
 
 async def test_who_has_no_token_or_asks_without_an_upgrade_is_refused(

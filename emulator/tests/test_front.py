@@ -41,6 +41,50 @@ def test_a_page_of_another_site_may_not_ask(state_directory: Path) -> None:
             assert b"only local pages may" in body
 
 
+async def test_a_reset_over_http_2_ends_the_work_of_a_plain_request(
+    state_directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, left = asyncio.Event(), asyncio.Event()
+
+    async def hang(seen: Seen, _: asyncio.StreamWriter) -> None:
+        asked.set()
+        await seen.client_gone()
+        left.set()
+
+    switches = Switches(signatures="off")
+    async with (
+        asyncio.timeout(10),
+        http_container(hang) as target,
+        Server({"ep": Endpoint(target.url)}, switches=switches, state_directory=state_directory) as server,
+        RawClient(urlsplit(server.url).port or 0, server.certificates.ca) as client,
+    ):
+        stream = await client.open("ep", {":path": "/endpoints/ep/invocations", "content-type": "text/plain"})
+        await client.send(stream, b"x", end=True)
+        await asked.wait()
+        client.h2.reset_stream(stream)
+        await client.flush()
+        await left.wait()
+    assert "Traceback" not in caplog.text
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_a_reset_inside_of_a_plain_request_s_body_is_no_failure(
+    state_directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        asyncio.timeout(10),
+        Server(switches=Switches(signatures="off"), state_directory=state_directory) as server,
+        RawClient(urlsplit(server.url).port or 0, server.certificates.ca) as client,
+    ):
+        stream = await client.open("ep", {":path": "/endpoints/ep/invocations", "content-type": "text/plain"})
+        client.h2.reset_stream(stream)
+        await client.flush()
+        other = await client.open("ep", {":path": "/endpoints/nope/invocations", "content-type": "text/plain"})
+        await client.send(other, b"x", end=True)
+        assert await client.status(other) == 400
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 def test_rubbish_is_answered_with_400_and_the_emulator_lives_on(state_directory: Path) -> None:
     with Emulator(state_directory=state_directory, http_port=0) as emulator:
         address = urlsplit(emulator.http_url or "")

@@ -81,6 +81,34 @@ async def test_the_container_s_error_is_a_model_error(state_directory: Path, mon
             assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 424
 
 
+async def test_an_answer_over_the_limit_is_a_model_error_and_is_not_read_to_its_end(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = 0
+
+    async def endless(_: Seen, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(chunk(bytes(100_000)))
+            await writer.drain()
+            sent += 100_000
+
+    switches = Switches(invoke_body_max=1_000_000)
+    async with stage(endless, state_directory, monkeypatch, switches) as (_, client, _):
+        with pytest.raises(client.exceptions.ModelError, match="has more than 1000000 bytes") as caught:
+            await asyncio.to_thread(client.invoke_endpoint, EndpointName="ep", Body=b"x")
+        assert caught.value.response["OriginalStatusCode"] == 0
+    assert sent < 100_000_000
+
+    async def exact(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply("200 OK", bytes(1_000_000)))
+
+    async with stage(exact, state_directory, monkeypatch, switches) as (_, client, _):
+        response = await asyncio.to_thread(client.invoke_endpoint, EndpointName="ep", Body=b"x")
+        assert response["Body"].read() == bytes(1_000_000)
+
+
 @pytest.mark.parametrize(("end", "what"), [(b"", "ConnectionClosed"), (b"rubbish\r\n\r\n", "illegal status line")])
 async def test_a_container_without_a_valid_answer_is_a_model_error(
     end: bytes, what: str, state_directory: Path, monkeypatch: pytest.MonkeyPatch
