@@ -43,6 +43,7 @@ class Process:
             errors="replace",
             start_new_session=True,
         )
+        self._stopping = False
         self._reader = threading.Thread(target=self._read, name="target output", daemon=True)
         self._reader.start()
 
@@ -60,6 +61,10 @@ class Process:
                 self.written += 1
                 if self._echo:
                     print(f"container | {line.rstrip()}", file=sys.stderr, flush=True)
+        if self._echo:
+            code = self._child.wait()
+            if not self._stopping:  # who watches the output would take silence for health
+                print(f"container | (it has ended by itself, exit code {code})", file=sys.stderr, flush=True)
 
     @property
     def exit_code(self) -> int | None:
@@ -97,6 +102,7 @@ class Process:
 
     def stop(self) -> None:
         """End the process group: SIGTERM, and SIGKILL for what is left of it."""
+        self._stopping = True
         if self._child.poll() is None:
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)  # a frozen one would not see it

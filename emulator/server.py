@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
@@ -41,6 +42,16 @@ def _dialled(host: str) -> str:
     """Return how a URL names the address that a server listens on: all addresses can't be dialled, one of them can."""
     reached = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # not bound here
     return f"[{reached}]" if ":" in reached else reached
+
+
+def _hint(error: OSError, option: str) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"Another emulator may be running; choose another port with {option}, or 0 for any free one."
+        case errno.EACCES:
+            return f"Ports under 1024 are for the system; choose another with {option}, or 0 for any free one."
+        case _:
+            return "--host is an address of this machine: 127.0.0.1 for its own programs, 0.0.0.0 for others too."
 
 
 class PortInUseError(Exception):
@@ -152,8 +163,7 @@ class Server:
             server = await starting
         except OSError as error:
             raise PortInUseError(
-                f"The emulator cannot listen on {self._host}:{port}: {error.strerror or error}.\n"
-                f"Another emulator may be running; choose another port with {option}, or 0 for any free one."
+                f"The emulator cannot listen on {self._host}:{port}: {error.strerror or error}.\n{_hint(error, option)}"
             ) from error
         self._servers.append(server)
         bound: int = server.sockets[0].getsockname()[1]

@@ -123,7 +123,10 @@ def _words(text: str) -> str:
 
 
 def _base_url(text: str) -> str:
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:  # of an address in brackets
+        raise TargetSyntaxError(text, f"the host cannot be read ({error})") from None
     if parts.scheme in {"https", "wss"}:
         raise TargetSyntaxError(text, "SageMaker speaks plain HTTP and WebSocket with a container")
     if parts.scheme not in {"http", "ws"}:

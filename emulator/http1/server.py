@@ -159,6 +159,7 @@ class Http1Connections:
         try:
             while await self._serve_one(protocol, reader, writer, lost):
                 protocol.start_next_cycle()
+            await _see_off(writer, lost)
         except (ClientGoneError, ConnectionError) as gone:
             _log.debug("HTTP/1.1 connection ended: %s", gone)
         except h11.LocalProtocolError as error:
@@ -242,6 +243,15 @@ async def next_event(
 async def _wait_lost(writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError):  # how it was lost does not matter
         await writer.wait_closed()
+
+
+async def _see_off(writer: asyncio.StreamWriter, lost: asyncio.Future[None]) -> None:
+    """Wait until the socket has taken the last answer: what waits to be written is lost when the connection is cut."""
+    writer.transport.set_write_buffer_limits(0)
+    sending = asyncio.ensure_future(writer.drain())
+    await asyncio.wait({sending, lost}, timeout=_LINGER, return_when=asyncio.FIRST_COMPLETED)
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
 
 
 async def _refuse(

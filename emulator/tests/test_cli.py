@@ -69,10 +69,25 @@ def test_a_port_in_use_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFix
         assert main(arguments) == 2
     error = capsys.readouterr().err
     assert f"cannot listen on 127.0.0.1:{port}" in error
+    assert "Another emulator may be running" in error
     assert "--port" in error
 
 
-@pytest.mark.parametrize("target", ["localhost:8080", "https://x", "ws://", "ws://h:99999", "http://h/path"])
+@pytest.mark.parametrize("host", ["203.0.113.7", "300.1.1.1"])
+def test_a_host_that_is_none_of_this_machine_is_no_port_in_use(
+    host: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["up", "--target", "ws://127.0.0.1:9", "--host", host, "--port", "0", "--state-dir", str(tmp_path)]
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert f"cannot listen on {host}:0" in error
+    assert "--host is an address of this machine" in error
+    assert "Another emulator" not in error
+
+
+@pytest.mark.parametrize(
+    "target", ["localhost:8080", "https://x", "ws://", "ws://h:99999", "http://h/path", "http://[::1"]
+)
 def test_a_bad_target_says_what_is_expected(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["up", "--target", target, "--port", "0", "--state-dir", str(tmp_path)]) == 2
     error = capsys.readouterr().err

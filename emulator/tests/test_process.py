@@ -22,6 +22,20 @@ def test_a_child_that_left_the_group_does_not_hold_up_the_end(tmp_path: Path) ->
     assert process.tail() == ["started"]
 
 
+@pytest.mark.parametrize("by_itself", [True, False])
+def test_a_child_whose_output_is_shown_does_not_end_in_silence(
+    by_itself: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process = Process(["sh", "-c", "echo started; " + ("exit 3" if by_itself else "sleep 100")], tmp_path, echo=True)
+    while not (process.exit_code == 3 if by_itself else process.tail()):
+        time.sleep(0.01)  # another process: there is no event to wait for
+    process.tail()  # waits for the last of its output
+    process.stop()
+    shown = capsys.readouterr().err
+    assert "container | started\n" in shown
+    assert ("container | (it has ended by itself, exit code 3)" in shown) is by_itself
+
+
 class _Redirecting(http.server.BaseHTTPRequestHandler):
     @override
     def do_GET(self) -> None:  # type: ignore[misc]  # typeshed leaves the method out
