@@ -15,7 +15,6 @@ from contract_tests import profile, reporting
 from contract_tests.agents import plugin as agents
 from contract_tests.agents.catalogue import AGENT_CHECKS
 from contract_tests.agents.target import agent_target
-from contract_tests.arguments import seconds
 from contract_tests.baseline import expected
 from contract_tests.bench import Bench, second_start_s
 from contract_tests.catalogue import CHECKS
@@ -37,6 +36,7 @@ from contract_tests.workers import (
     taking_turns,
 )
 from emulator import target
+from emulator.arguments import seconds
 from emulator.launch import TargetError, running, starting
 from emulator.outputfile import output_problem
 from emulator.sigterm import ended_by_sigterm

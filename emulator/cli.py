@@ -15,6 +15,7 @@ from pathlib import Path
 from emulator import facts
 from emulator.agentcore.command import add_agent_options, agent_banner, script_of, serving_agent
 from emulator.agentcore.start import AgentStartError
+from emulator.arguments import add_start_timeout
 from emulator.certificates import StateDirectoryError
 from emulator.demo import add_command as add_demo
 from emulator.endpoint import Endpoint, Variant
@@ -36,6 +37,7 @@ __all__ = ["main"]
 
 _log = logging.getLogger("emulator.cli")
 
+_RECORDING = "what 'up --record DIR' wrote: DIR/REQUEST-ID.ndjson"
 _SNIPPET = """\
 import asyncio
 from aws_sdk_sagemaker_runtime_http2 import models
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         "of boto3)",
     )
     up.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="serves MODULE:APP (default: %(default)s)")
+    add_start_timeout(up)
     up.add_argument(
         "--endpoint", default="local", metavar="NAME", help="endpoint name of --target (default: %(default)s)"
     )
@@ -146,12 +149,13 @@ def _parser() -> argparse.ArgumentParser:
     inner = trace.add_subparsers(required=True, metavar="COMMAND")
     for each in (show, inner.add_parser("show", help="print recorded sessions as wire logs")):
         each.set_defaults(run=_show)
-        each.add_argument("recording", type=Path, metavar="FILE")
+        each.add_argument("recording", type=Path, metavar="FILE", help=_RECORDING)
     again = commands.add_parser("replay", help="send a recorded session to another container and compare the answers")
     again.set_defaults(run=_replay)
-    again.add_argument("recording", type=Path, metavar="FILE")
+    again.add_argument("recording", type=Path, metavar="FILE", help=_RECORDING)
     again.add_argument("--target", required=True, help="the other container, in every form that 'up --target' takes")
     again.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="serves MODULE:APP (default: %(default)s)")
+    add_start_timeout(again)
     again.add_argument("--paced", action="store_true", help="keep the recorded times between the messages")
     return parser
 
@@ -197,9 +201,9 @@ def _up(options: argparse.Namespace) -> int:
             if options.target is not None and options.variant:
                 raise ValueError("--target and --variant: an endpoint has a container or variants, not both")
             if options.target is not None:
-                endpoints[options.endpoint] = Endpoint(stack.enter_context(_container(options.target, options.server)))
+                endpoints[options.endpoint] = Endpoint(stack.enter_context(_container(options.target, options)))
             elif options.variant:
-                variants = [_variant(given, options.server, stack) for given in options.variant]
+                variants = [_variant(given, options, stack) for given in options.variant]
                 endpoints[options.endpoint] = Endpoint(variants=variants)
             server = Server(
                 endpoints,
@@ -228,25 +232,25 @@ def _up(options: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _container(given: str, server: str) -> Iterator[str]:
+def _container(given: str, options: argparse.Namespace) -> Iterator[str]:
     """Give the address of the container, started where it does not run already."""
-    target = parse(given, server)
+    target = parse(given, options.server)
     if target.kind == "url":
         yield target.address  # dialled when a client comes; it may start later
         return
     print(f"Starting {target} …", flush=True)
-    with launched(target, target.start_timeout, Path.cwd(), echo=True) as url:
+    with launched(target, options.start_timeout, Path.cwd(), echo=True) as url:
         yield url
 
 
-def _variant(given: str, server: str, stack: contextlib.ExitStack) -> Variant:
+def _variant(given: str, options: argparse.Namespace, stack: contextlib.ExitStack) -> Variant:
     """Read ``NAME[@WEIGHT]=TARGET``, and start the container where it does not run already."""
     match = re.fullmatch(r"([^=@]+)(?:@(\d+(?:\.\d+)?))?=(.+)", given)
     if match is None:
         raise ValueError(f"--variant {given!r}: expected is NAME[@WEIGHT]=TARGET, as in blue@9=http://127.0.0.1:8080")
     weight = float(match[2] or 1)
     Variant(match[1], "http://127.0.0.1", weight)  # says what is wrong before anything is started
-    return Variant(match[1], stack.enter_context(_container(match[3], server)), weight)
+    return Variant(match[1], stack.enter_context(_container(match[3], options)), weight)
 
 
 def _local_image(given: str) -> tuple[str, str]:
@@ -334,7 +338,7 @@ def _show(options: argparse.Namespace) -> int:
 def _replay(options: argparse.Namespace) -> int:
     try:
         recording = Recording.load(options.recording)
-        with _container(options.target, options.server) as url:
+        with _container(options.target, options) as url:
             compared = asyncio.run(replay(recording, Endpoint(url), paced=options.paced))
     except (RecordingError, ValueError, UpgradeRefusedError, TargetError) as error:
         print(f"emulator: {error}", file=sys.stderr)

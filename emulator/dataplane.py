@@ -67,7 +67,8 @@ class DataPlane:
             trace.add("client", "in", "eof", gone)
             return
         except RequestError as error:
-            _log.warning("%s answered with %s", without_secrets(stream.path), error)
+            level = logging.DEBUG if self._stopping.is_set() else logging.WARNING
+            _log.log(level, "%s answered with %s", without_secrets(stream.path), error)
             trace.add("client", "out", "http", f"{error.status} {error.type}: {error.message}")
             with contextlib.suppress(ClientGoneError):
                 await _answer_error(stream, error, request_id)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import sys
+import unicodedata
 import wave
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ from urllib.parse import quote, urlsplit
 from emulator import facts
 from emulator.agentcore.command import add_agent_options, agent_environment, script_of
 from emulator.agentcore.sse import EventReader, SseError
-from emulator.agentcore.start import AgentStartError, agent_container
+from emulator.agentcore.start import AgentStartError, agent_command, agent_container
+from emulator.arguments import add_start_timeout
 from emulator.bedrock.script import Script
 from emulator.certificates import StateDirectoryError
 from emulator.endpoint import Endpoint
@@ -34,6 +36,15 @@ __all__ = ["Answer", "DemoError", "add_command"]
 _ENDPOINT = "voice"
 _RATE = 24_000
 _MODES = ("bidi", "batch")
+_QUESTION = "Why should an agent speak before its answer is complete?"
+_SUFFIXES = {"pcm16": ".wav", "mp3": ".mp3"}
+
+
+def _printable(text: str) -> str:
+    """Return a text without what would steer the terminal: a model or a user may have written it."""
+    return "".join(
+        each if each == "\n" or unicodedata.category(each) != "Cc" else f"\\x{ord(each):02x}" for each in text
+    )
 
 
 class DemoError(Exception):
@@ -57,6 +68,8 @@ class Answer:
     first_audio_ms: float | None = None
     text_done_ms: float | None = None
     over: bool = False
+    sentences: int = 0
+    """That were handed to the voice, where the agent says it."""
     _heard: bool = False
     _chunks: int = 0
 
@@ -96,6 +109,7 @@ class Answer:
             seconds = _number(event.get("duration_s"))
             self.seconds = self.seconds if seconds is None else seconds  # the last one is that of `done`
             shown = ("mode", "text", "sentence", "duration_s", "stop_reason", "sentences", "total_chunks")
+            self.sentences += kind == "sentence"
             self.text_done_ms = at if kind == "text_done" else self.text_done_ms
             self._tell(at, kind, "  ".join(f"{name}={event[name]!r}" for name in shown if name in event))
         self.over = self.over or kind == "done"
@@ -137,7 +151,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     """Add ``emulator demo``."""
     demo = commands.add_parser("demo", help="ask the agent one question: a WAV file and a timeline come out")
     demo.set_defaults(run=_demo)
-    demo.add_argument("question", nargs="?", default="Why should an agent speak before its answer is complete?")
+    demo.add_argument(
+        "question", nargs="*", metavar="QUESTION", default=[_QUESTION], help=f"what to ask (default: {_QUESTION})"
+    )
     demo.add_argument(
         "--mode",
         choices=(*_MODES, "both"),
@@ -153,6 +169,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     demo.add_argument(
         "--target", default="kokoro", help="the speech container, as 'up' takes it (default: %(default)s)"
     )
+    add_start_timeout(demo)
     demo.add_argument("--state-dir", type=Path, metavar="DIR", help="where the local CA is kept (or $BIDI_STATE_DIR)")
     add_agent_options(demo, default="agent")
 
@@ -160,10 +177,11 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 @ended_by_sigterm()
 def _demo(options: argparse.Namespace) -> int:
     try:
+        _check(options)
         script = script_of(options)
         target = parse(options.target)
         print(f"Starting {target} …", flush=True)
-        with launched(target, target.start_timeout, Path.cwd()) as url:
+        with launched(target, options.start_timeout, Path.cwd()) as url:
             answers = asyncio.run(_answers(options, url, script))
     except (ValueError, StateDirectoryError, PortInUseError, TargetError, AgentStartError, DemoError, OSError) as error:
         print(f"emulator: {error}", file=sys.stderr)
@@ -174,6 +192,24 @@ def _demo(options: argparse.Namespace) -> int:
         shown = ", ".join(f"{mode} {_milliseconds(answers[mode].first_audio_ms)}" for mode in _MODES)
         print(f"\nFirst audio after agent_start: {shown}.")
     return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Say what is wrong before anything is started.
+
+    Raises:
+        DemoError: the question is blank, or the output is named as another format is.
+    """
+    options.question = " ".join(options.question)
+    if not options.question.strip():
+        raise DemoError("the question is blank; expected is a text, as in: emulator demo 'Why is the sky blue?'")
+    options.output = options.output or Path("answer").with_suffix(_SUFFIXES[options.format])
+    named = options.output.suffix.lower()
+    if named != _SUFFIXES[options.format] and named in _SUFFIXES.values():
+        raise DemoError(
+            f"--output {options.output} is named as another format than --format {options.format} is; expected is a "
+            f"name in {_SUFFIXES[options.format]}, or the other --format"
+        )
 
 
 def _milliseconds(value: float | None) -> str:
@@ -188,8 +224,9 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
         state_directory=options.state_dir,
         bedrock_script=script,
     )
-    print("Starting the agent …", flush=True)
-    async with contextlib.AsyncExitStack() as agents, server:
+    if agent_command(options.agent) is not None:
+        print("Starting the agent …", flush=True)
+    async with server, contextlib.AsyncExitStack() as agents:  # the agent ends first: nothing it does is cut short
         # a container that shares a laptop's processor with everything else is slow, and no fault to be told of
         patience = {"SPEECH_WORK_TIMEOUT_S": os.environ.get("SPEECH_WORK_TIMEOUT_S", "60")}
         starting = agent_container(options.agent, {**patience, **agent_environment(server, _ENDPOINT)})
@@ -200,7 +237,7 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
                 "The model is scripted: it says the same to every question (--bedrock-script FILE for another answer)."
             )
         for mode in _MODES if options.mode == "both" else (options.mode,):
-            output = options.output or Path("answer.wav" if options.format == "pcm16" else "answer.mp3")
+            output = options.output
             if options.mode == "both":
                 output = output.with_stem(f"{output.stem}-{mode}")
             payload = {"prompt": options.question, "mode": mode, "format": options.format}
@@ -214,22 +251,25 @@ async def _answers(options: argparse.Namespace, container: str, script: Script |
 
 
 async def _ask(server: Server, arn: str, payload: dict[str, str], answer: Answer) -> None:
-    print(f"\n{payload['prompt']} ({payload['mode']})")
+    print(f"\n{_printable(payload['prompt'])} ({payload['mode']})")
     told = 0
     async for event in _events(server, arn, payload):
         try:
             answer.take(event)
         finally:
             for line in answer.lines[told:]:
-                print(line, flush=True)
+                print(_printable(line), flush=True)
             told = len(answer.lines)
     if not answer.over:
         raise DemoError("the answer broke off: it has no 'done'")
     if payload["mode"] == "bidi" and answer.is_late:
-        print(
-            "The first audio came only after the end of the text: on this machine the voice took longer for its first "
-            "piece than the model for the rest. A longer answer, a shorter first sentence or a faster machine shows it."
+        why = (
+            "it is one sentence, and the voice begins when a sentence is complete. A longer answer shows it."
+            if answer.sentences == 1
+            else "on this machine the voice took longer for its first piece than the model for the rest. A longer "
+            "answer, a shorter first sentence or a faster machine shows it."
         )
+        print(f"The first audio came only after the end of the text: {why}")
 
 
 async def _events(server: Server, arn: str, payload: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
@@ -262,4 +302,4 @@ def _write(path: Path, answer: Answer) -> None:
     else:
         path.write_bytes(answer.audio)
     length = "" if answer.seconds is None else f"{answer.seconds:.1f} s of speech: "
-    print(f"{path}: {length}{answer.text.strip()}")
+    print(f"{path}: {length}{_printable(answer.text.strip())}")

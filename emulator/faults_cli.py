@@ -127,7 +127,12 @@ def _commands(name: str, client: AdminClient, options: argparse.Namespace) -> st
             body |= {n: value for n in ("seed", "sessions") if (value := getattr(options, n)) is not None}
             return _shown(client.ask("PUT", _faults_of(options.endpoint), body))
         case "clear":
-            return _shown(client.ask("DELETE", _faults_of(options.endpoint)))
+            answer = client.ask("DELETE", _faults_of(options.endpoint))
+            shown = _shown(answer)
+            if options.endpoint is None and (names := ", ".join(json.loads(answer)["endpoints"])):
+                hint = f"These endpoints keep faults of their own: {names}. Take them back with --endpoint NAME."
+                print(f"emulator: {hint}", file=sys.stderr)
+            return shown
         case "cut":
             return _shown(client.ask("POST", f"sessions/{quote(options.session, safe='')}/cut"))
         case _:

@@ -45,7 +45,7 @@ class TargetError(Exception):
         super().__init__(target, problem)
 
     def __str__(self) -> str:
-        lines = [f"The target cannot be judged: {self.problem}", "", f"target   {self.target}"]
+        lines = [f"The target did not come up: {self.problem}", "", f"target   {self.target}"]
         if self.command:
             lines.append(f"command  {self.command}")
             lines += ["", f"last output ({len(self.output)} lines)" if self.output else "it has written nothing"]

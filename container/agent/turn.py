@@ -69,6 +69,8 @@ class Turn:
         self._numbers: dict[int, int] = {}
         """The session's number of a sentence to the turn's."""
         self._characters = 0
+        self._parted = False
+        """Whether a tool came between the text so far and what follows."""
         self._sentences = 0
         self._marks: dict[str, float] = {}
         self._span: trace.Span = trace.INVALID_SPAN
@@ -260,6 +262,9 @@ class Turn:
         text = event.get("data")
         if isinstance(text, str):
             if text:
+                if self._parted and not text[0].isspace():
+                    text = f" {text}"  # whoever joins the texts would read "Let me check.It is sunny."
+                self._parted = False
                 self._mark("first_text")
                 self._characters += len(text)
                 for start in range(0, len(text), MAX_TEXT):
@@ -268,6 +273,7 @@ class Turn:
                 self._fed.set()
         elif "message" in event or "start_event_loop" in event or "current_tool_use" in event:
             # before and after a tool the text does not go on: "Let me check" and "It is sunny" are two sentences
+            self._parted = self._characters > 0
             await self._hand_over(self._splitter.flush())
         elif "event_loop_throttled_delay" in event and self._characters:
             raise ModelError(

@@ -11,7 +11,7 @@ from contract_tests.agents.check import AgentCheck
 from contract_tests.agents.profile import AgentProfile, load_agent_profile
 from contract_tests.agents.runner import judge_agent
 from contract_tests.agents.target import AgentTarget
-from emulator.agentcore.start import AgentStartError
+from emulator.agentcore.start import AgentStartError, agent_command
 from emulator.launch import TargetError
 from emulator.sigterm import ended_by_sigterm
 from emulator.target import Target
@@ -61,9 +61,12 @@ def contract_agent(pytestconfig: pytest.Config) -> Iterator[AgentBench]:
         ):
             yield bench
     except AgentStartError as error:
-        raise TargetError(
-            Target("command", chosen.name), str(error), "start it by hand in the same way, and look at what it says."
-        ) from error
+        if agent_command(chosen.given) is None:
+            target, advice = Target("url", chosen.given), "start the agent first, and check host and port."
+        else:
+            target = Target("command", chosen.name)
+            advice = "start it by hand in the same way, and look at what it says."
+        raise TargetError(target, str(error), advice) from error
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from contract_tests.arguments import seconds
 from contract_tests.audioformat import ENCODINGS
 from contract_tests.cli.toml import toml_text, toml_texts, toml_value
 from contract_tests.exit_status import ExitStatus
 from contract_tests.profile import ProfileError, load
 from contract_tests.visible import visible
+from emulator.arguments import seconds
 from emulator.outputfile import output_problem
 
 __all__ = ["add_to", "profile_text"]

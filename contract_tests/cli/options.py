@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 
 from contract_tests.agents.catalogue import AGENT_CHECKS
-from contract_tests.arguments import seconds
 from contract_tests.catalogue import CHECKS
 from contract_tests.check import Check
+from emulator.arguments import add_start_timeout, seconds
 
 __all__ = ["TARGETS", "add_judging_options", "chosen", "unknown"]
 
@@ -32,7 +32,7 @@ def add_judging_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME|FILE.toml", help="protocol to judge by (docs/profiles.md)")
     parser.add_argument("--server", metavar="SERVER", help="serves MODULE:APP: uvicorn or hypercorn")
     parser.add_argument("--level", choices=("MUST", "SHOULD"), default="MUST", help="what fails (%(default)s)")
-    parser.add_argument("--start-timeout", metavar="SECONDS", type=seconds, help="until /ping has to answer 200")
+    add_start_timeout(parser)
     parser.add_argument(
         "--idle-seconds", metavar="SECONDS", type=seconds, help="pause that a session has to survive in CT7"
     )

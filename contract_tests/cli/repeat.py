@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from contract_tests import profile
-from contract_tests.arguments import count
 from contract_tests.bench import second_start_s
 from contract_tests.check import Check
 from contract_tests.cli.options import TARGETS, add_judging_options, chosen, unknown
@@ -19,6 +18,7 @@ from contract_tests.exit_status import ExitStatus
 from contract_tests.repetition import conclusion, differences, judgement, shown, tally
 from contract_tests.runner import DEFAULT_IDLE_S, bench_for, judge
 from contract_tests.verdict import Verdict
+from emulator.arguments import count
 from emulator.launch import TargetError, running, starting
 from emulator.outputfile import output_problem
 from emulator.sigterm import ended_by_sigterm

@@ -56,7 +56,7 @@ GIVEN = {"profile": "kokoro", "working-directory": "app", "requirements": "needs
     [
         ({"target": "bad:app", "workers": "2"}, 1, "::error title=CT1 text-and-binary::no reply"),
         ({"target": "bad:app", "baseline": "known.txt", "skip": "CT0"}, 0, "::warning title=CT1 text-and-binary::exp"),
-        ({"target": "nowhere:app"}, 3, "The target cannot be judged"),
+        ({"target": "nowhere:app"}, 3, "The target did not come up"),
         ({"target": "bad:app; touch injected"}, 4, "that is no target"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_container_that_fails_now_and_then_is_caught(tmp_path: Path) -> None:
 def test_without_a_target_there_is_nothing_to_repeat(tmp_path: Path) -> None:
     code, output = repeat(tmp_path, "nothing:app", "--times", "2")
     assert code == 3, output
-    assert output.count("The target cannot be judged") == 1
+    assert output.count("The target did not come up") == 1
     assert "Traceback" not in output
 
 

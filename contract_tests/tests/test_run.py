@@ -176,7 +176,7 @@ def test_a_target_that_does_not_come_up_is_one_error(tmp_path: Path, more: str, 
         assert part in output, output
     assert code == 3
     assert " failed" not in output
-    assert output.count("The target cannot be judged") == 1
+    assert output.count("The target did not come up") == 1
 
 
 def test_a_target_that_is_not_there(tmp_path: Path) -> None:

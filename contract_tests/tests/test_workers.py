@@ -91,7 +91,7 @@ def test_without_a_target_the_run_ends_once(tmp_path: Path) -> None:
     target = app(tmp_path, more="raise RuntimeError('no weights')")
     code, output, _ = run(tmp_path, "--target", target, "-n", "1", within=120)
     assert code == 3, output
-    assert output.count("The target cannot be judged") == 1
+    assert output.count("The target did not come up") == 1
     assert "RuntimeError: no weights" in output
     assert "INTERNALERROR" not in output
     assert " failed" not in output

@@ -43,7 +43,7 @@ def add_agent_options(group: argparse._ArgumentGroup | argparse.ArgumentParser, 
         type=Path,
         metavar="FILE",
         help="TOML: what the model of Bedrock answers to Converse and ConverseStream, how quickly, and how it fails "
-        "(default: four sentences, 40 tokens/s, the first after 0.5 s)",
+        "(default: five sentences, 40 tokens/s, the first after 0.5 s)",
     )
 
 

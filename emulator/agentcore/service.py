@@ -155,7 +155,8 @@ class AgentPlane:
                 if work.done():
                     work.result()
                     return
-                _log.warning("%s: session %s was stopped while its agent answered", exchange.path, request.session)
+                if not self._stopping:  # that is no surprise
+                    _log.warning("%s: session %s was stopped while its agent answered", exchange.path, request.session)
                 if not relay.started:
                     raise RequestError(500, "InternalServerException", "The session was stopped.")
                 exchange.reset()

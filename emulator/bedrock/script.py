@@ -113,7 +113,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The turns of a model. The default has one, of four sentences."""
+    """The turns of a model. The default has one, of five sentences."""
 
     turns: tuple[Turn, ...] = (Turn(),)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from emulator.arguments import count
 from emulator.bench import processes
 from emulator.bench.client import Client, RoundTrips, SdkClient, WebSocketClient, measure
-from emulator.bench.figures import at_least_one
 from emulator.certificates import Certificates
 
 _SIZES = {640: 400, 8192: 400, 65536: 120}
@@ -24,7 +24,7 @@ _FLOOR = "direct WebSocket (floor)"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run three interleaved rounds and print medians."""
     parser = argparse.ArgumentParser(prog="bench round-trips", description=__doc__)
-    parser.add_argument("--rounds", type=at_least_one, default=3)
+    parser.add_argument("--rounds", type=count, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of messages")
     parser.add_argument("--features", action="store_true", help="instead: the emulator with each feature on and off")
     options = parser.parse_args(arguments)
@@ -72,11 +72,11 @@ async def _measure(
 ) -> dict[tuple[str, int], RoundTrips]:
     rows: dict[tuple[str, int], list[RoundTrips]] = {}
     for number in range(rounds):
-        for size, count in _SIZES.items():
+        for size, trips in _SIZES.items():
             for name, make in stacks.items():
                 print(f"\rround {number + 1}/{rounds}: {size} B, {name:<60}", end="", file=sys.stderr, flush=True)
                 async with asyncio.timeout(120):
-                    rows.setdefault((name, size), []).append(await measure(make(), size, int(count * scale)))
+                    rows.setdefault((name, size), []).append(await measure(make(), size, int(trips * scale)))
     print(file=sys.stderr)
     return {key: _median(measured) for key, measured in rows.items()}
 

@@ -19,8 +19,8 @@ import botocore.config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.agentcore.body import blocks
+from emulator.arguments import count
 from emulator.bench.carried import CarriedError, over_events, over_websocket
-from emulator.bench.figures import at_least_one
 from emulator.bench.figures import conditions as measured_on
 from emulator.bench.first_audio import Condition, Run, report, row_of, timed
 from emulator.bench.plot import bars
@@ -83,9 +83,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=_SPEECH,
         help="the speech container: by default one that takes 50 ms + 0.03 s for each second of audio; or kokoro, …",
     )
-    parser.add_argument(
-        "--runs", type=at_least_one, default=5, help="of each mode and condition (default: %(default)s)"
-    )
+    parser.add_argument("--runs", type=count, default=5, help="of each mode and condition (default: %(default)s)")
     parser.add_argument(
         "--condition",
         type=Condition.parse,

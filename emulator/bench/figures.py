@@ -1,6 +1,5 @@
 """What benchmarks say about their numbers: means and percentiles, and on what they were measured."""
 
-import argparse
 import os
 import platform
 import statistics
@@ -8,18 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["at_least_one", "conditions", "figures", "headline", "markdown"]
-
-
-def at_least_one(given: str) -> int:
-    """Read a number of runs, for argparse.
-
-    Raises:
-        ArgumentTypeError: it is none, or below 1.
-    """
-    if not given.isdecimal() or (number := int(given)) < 1:
-        raise argparse.ArgumentTypeError(f"{given!r}: expected a whole number, 1 or more")
-    return number
+__all__ = ["conditions", "figures", "headline", "markdown"]
 
 
 def figures(values: Sequence[float]) -> dict[str, float]:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from emulator.arguments import count
 from emulator.bench import processes
 from emulator.bench.client import SdkClient
-from emulator.bench.figures import at_least_one
 from emulator.certificates import Certificates
 
 _SIZES = (16, 640, 4800, 16_000)
@@ -39,7 +39,7 @@ class _Tally:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the load and print what became of it; the exit status is 1 where anything was lost or changed."""
     parser = argparse.ArgumentParser(prog="bench load", description=__doc__)
-    parser.add_argument("--sessions", type=at_least_one, default=200)
+    parser.add_argument("--sessions", type=count, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1, help="of the messages' sizes and bytes")
     options = parser.parse_args(arguments)

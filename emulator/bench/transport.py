@@ -20,9 +20,10 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+from emulator.arguments import count
 from emulator.bench.client import SdkClient
 from emulator.bench.codecs import CODECS, RATE, Codec, Piece, are_available
-from emulator.bench.figures import at_least_one, conditions, headline, markdown
+from emulator.bench.figures import conditions, headline, markdown
 from emulator.bench.plot import bars
 from emulator.bench.speaking import SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
@@ -115,12 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench transport", description=__doc__)
     parser.add_argument("--target", default="kokoro", help="a speech container, as emulator up takes it (%(default)s)")
-    parser.add_argument(
-        "--clips", type=at_least_one, default=len(CLIPS), metavar="N", help="only the first N (%(default)s)"
-    )
-    parser.add_argument(
-        "--block", type=at_least_one, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)"
-    )
+    parser.add_argument("--clips", type=count, default=len(CLIPS), metavar="N", help="only the first N (%(default)s)")
+    parser.add_argument("--block", type=count, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)")
     parser.add_argument("--no-words", dest="words", action="store_false", help="leave the recogniser out")
     parser.add_argument(
         "--hear", choices=("offline", "transcribe"), default="offline",

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from emulator.arguments import count
 from emulator.bench.client import SdkClient
-from emulator.bench.figures import at_least_one, conditions, figures, headline, markdown
+from emulator.bench.figures import conditions, figures, headline, markdown
 from emulator.bench.plot import bars
 from emulator.bench.speaking import Heard, SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
@@ -88,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a speech container, as emulator up takes it; may be repeated (default: "
         f"{_WHOLE}, and {', '.join(list(_TARGETS)[1:])})",
     )
-    parser.add_argument("--runs", type=at_least_one, default=7, help="of each server and mode (default: %(default)s)")
+    parser.add_argument("--runs", type=count, default=7, help="of each server and mode (default: %(default)s)")
     parser.add_argument("--json", type=output_file, metavar="FILE", help="write all runs, the table and the conditions")
     parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the medians")
     return parser

@@ -285,7 +285,12 @@ def test_the_command_line_sets_lists_and_clears(state_directory: Path, capsys: p
         assert (status, json.loads(out)["next"]["faults"]) == (0, "drop_part=3,throttle=true,jitter=0.5")
         status, out, _ = run("list")
         assert (status, '"drop_part=3,throttle=true,jitter=0.5"' in out, '"ep"' in out) == (0, True, True)
-        assert json.loads(run("clear", "--endpoint", "ep")[1]) == {"endpoint": "ep"}
+        status, out, err = run("clear")
+        assert (status, list(json.loads(out)["endpoints"])) == (0, ["ep"])
+        assert "These endpoints keep faults of their own: ep. Take them back with --endpoint" in err
+        status, out, err = run("clear", "--endpoint", "ep")
+        assert (json.loads(out), err) == ({"endpoint": "ep"}, "")
+        assert run("clear")[2] == ""
         status, _, err = run("set", "drop_prat=3")
         assert (status, "Did you mean drop_part?" in err) == (2, True)
         status, _, err = run("process", "kill", "ep")

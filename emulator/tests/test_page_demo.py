@@ -43,7 +43,51 @@ def test_speech_that_is_not_early_is_told(
     monkeypatch.setattr(Answer, "is_late", True)
     arguments = ["demo", "Why?", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path), *QUICK]
     assert main([*arguments, "--bedrock-script", script(tmp_path)]) == 0
-    assert "The first audio came only after the end of the text" in capsys.readouterr().out
+    assert "The first audio came only after the end of the text: on this machine" in capsys.readouterr().out
+
+
+def test_one_sentence_cannot_be_early_which_is_no_fault_of_the_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "script.toml"
+    path.write_text("text = 'One.'\nfirst_token = 0.1\ntokens_per_second = 0\n")
+    arguments = ["demo", "Why?", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path), *QUICK]
+    assert main([*arguments, "--bedrock-script", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "on this machine" not in printed
+    assert "it is one sentence" in printed or "The first audio came only after" not in printed
+
+
+def test_a_question_need_not_be_quoted_and_steers_no_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "script.toml"
+    path.write_text('text = "One.\\u001b[2J Two."\nfirst_token = 0.1\n')
+    arguments = ["demo", "Why", "is\x1b[1m", "it?", "--output", str(tmp_path / "a.wav"), "--state-dir", str(tmp_path)]
+    assert main([*arguments, *QUICK, "--bedrock-script", str(path)]) == 0
+    said = capfd.readouterr()
+    assert "Why is\\x1b[1m it? (bidi)" in said.out
+    assert "One.\\x1b[2J Two." in said.out
+    assert "\x1b" not in said.out
+    assert "WARNING" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ([""], "the question is blank; expected is a text"),
+        (["  ", " "], "the question is blank; expected is a text"),
+        (["Why?", "--format", "mp3", "--output", "a.wav"], "a.wav is named as another format than --format mp3"),
+        (["Why?", "--output", "a.MP3"], "a.MP3 is named as another format than --format pcm16"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_anything_starts(
+    arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", *arguments]) == 2
+    said = capsys.readouterr()
+    assert error in said.err
+    assert "Starting" not in said.out
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,9 @@ async def test_before_and_after_a_tool_are_two_sentences(in_front: InFront) -> N
         assert events[-1]["type"] == "done"
         known = {"agent_start", "text", "sentence", "audio_chunk", "sentence_end", "text_done", "done"}
         assert set(kinds(events)) == known  # nothing of the tool is passed on
+        assert "".join(event["text"] for event in events if event["type"] == "text") == "Let me check It is sunny."
+        (told,) = [event for event in events if event["type"] == "text_done"]
+        assert told["characters"] == len("Let me check It is sunny.")
     assert voice.asked == [["Let me check", "It is sunny."]]
     assert len(model.calls) == 2
 

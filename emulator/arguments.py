@@ -1,8 +1,8 @@
-"""Values of command line options, for pytest and for the command alike."""
+"""Values of command line options, for pytest and for all commands alike."""
 
 import argparse
 
-__all__ = ["count", "seconds"]
+__all__ = ["add_start_timeout", "count", "seconds"]
 
 
 def seconds(text: str) -> float:
@@ -21,3 +21,8 @@ def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number above 0")
     return int(text)
+
+
+def add_start_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add ``--start-timeout`` to a command that starts a target."""
+    parser.add_argument("--start-timeout", metavar="SECONDS", type=seconds, help="until /ping has to answer 200")
