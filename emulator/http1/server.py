@@ -159,16 +159,16 @@ class Http1Connections:
         try:
             while await self._serve_one(protocol, reader, writer, lost):
                 protocol.start_next_cycle()
-            await _see_off(writer, lost)
         except (ClientGoneError, ConnectionError) as gone:
             _log.debug("HTTP/1.1 connection ended: %s", gone)
         except h11.LocalProtocolError as error:
             _log.error("a response could not be written as HTTP/1.1: %s", error)
         finally:
             writer.close()
-            # pooled clients do not answer a TLS close before their next request
-            await asyncio.wait({lost}, timeout=_FAREWELL)
-            writer.transport.abort()
+            try:
+                await _see_off(writer, lost)
+            finally:
+                writer.transport.abort()
             await lost
 
     async def _serve_one(
@@ -246,12 +246,19 @@ async def _wait_lost(writer: asyncio.StreamWriter) -> None:
 
 
 async def _see_off(writer: asyncio.StreamWriter, lost: asyncio.Future[None]) -> None:
-    """Wait until the socket has taken the last answer: what waits to be written is lost when the connection is cut."""
-    writer.transport.set_write_buffer_limits(0)
-    sending = asyncio.ensure_future(writer.drain())
-    await asyncio.wait({sending, lost}, timeout=_LINGER, return_when=asyncio.FIRST_COMPLETED)
-    sending.cancel()
-    await asyncio.gather(sending, return_exceptions=True)
+    """Wait for the end of a connection that is closed: cut, it would take with it what waits to be written."""
+    for _ in range(round(_LINGER / _FAREWELL)):
+        # pooled clients do not answer a TLS close before their next request
+        await asyncio.wait({lost}, timeout=_FAREWELL)
+        if lost.done() or not _unsent(writer.transport):
+            return
+
+
+def _unsent(transport: asyncio.WriteTransport) -> int:
+    """Return how many bytes wait to be written, in a TLS connection also in the transport below it."""
+    size = transport.get_write_buffer_size()
+    below = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)  # there is no public way to it
+    return size if below is None else size + _unsent(below)
 
 
 async def _refuse(
