@@ -19,11 +19,13 @@ import botocore.config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.agentcore.body import blocks
-from emulator.arguments import count
+from emulator.arguments import add_dry_run, count
+from emulator.bench import saved
 from emulator.bench.carried import CarriedError, over_events, over_websocket
+from emulator.bench.chart import Chart
 from emulator.bench.figures import conditions as measured_on
-from emulator.bench.first_audio import Condition, Run, report, row_of, timed
-from emulator.bench.plot import bars
+from emulator.bench.figures import headline
+from emulator.bench.first_audio import COLUMNS, Condition, Run, report, row_of, table, timed
 from emulator.bench.stack import Stack, StackError, running
 from emulator.environment import environment_of
 from emulator.outputfile import output_file
@@ -45,34 +47,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scripted = options.condition or [Condition.parse(given) for given in _CONDITIONS]
     conditions: Sequence[Condition | str] = [_DEPLOYED] if options.runtime else scripted
     target = None if options.runtime else options.target
-    found = measured_on(agent=options.runtime or options.agent, target=target, prompt=_PROMPT)
+    found = measured_on(
+        agent=options.runtime or options.agent,
+        target=target,
+        prompt=_PROMPT,
+        models=list(map(str, conditions)),
+        runs_each=options.runs,
+    )
+    if options.dry_run:
+        print(f"{headline(found)}\n{_plan(options, conditions)}")
+        return 0
+    carried: dict[str, Any] = {}
     try:
         if options.runtime:
             runs = _rounds(options.runtime, conditions, options.runs)
         else:
             with _stack(options, scripted) as stack, environment_of(stack.environment):
                 runs = _rounds(stack.arn, conditions, options.runs)
-                found["carried"] = _carried(stack, scripted[0])
+                carried = _carried(stack, scripted[0])
     except (StackError, ValueError, BotoCoreError, ClientError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     print(report(runs, found))
-    if "carried" in found:
-        print(f"\n{found['carried']['told']}")
-    rows = [row_of(condition, mode, runs) for condition in conditions for mode in _MODES]
+    if carried:
+        print(f"\n{carried['told']}")
+    chart = _chart(runs, conditions)
     if options.json is not None:
-        written = {"conditions": found, "rows": rows, "runs": [run.as_json() for run in runs]}
-        options.json.write_text(json.dumps(written, indent=1) + "\n")
+        rows = [row_of(condition, mode, runs) for condition in conditions for mode in _MODES]
+        raw = {"rows": rows, "runs": [run.as_json() for run in runs], "carried": carried}
+        saved.write(options.json, "agent", found, COLUMNS, table(runs), raw, chart=chart)
     if options.plot is not None:
-        named = [(f"{row['condition']}, {row['mode']}", row["client"]["p50"]) for row in rows]
-        bidi = {name for name, _ in named if name.endswith("bidi")}
-        options.plot.write_text(bars(named, title="First audio after agent_start, p50", strong=bidi))
+        options.plot.write_text(chart.svg())
     late = [run for run in runs if run.mode == "bidi" and run.late]
     for run in late:
         print(
             f"not early: {run.condition}, first audio at {run.container_ms:g} ms, text complete at {run.text_ms:g} ms"
         )
     return 1 if late and target == _SPEECH else 0  # another container may be slower than any text
+
+
+def _chart(runs: Sequence[Run], conditions: Sequence[Condition | str]) -> Chart:
+    series = {
+        mode: [(at, row_of(condition, mode, runs)["client"]["p50"]) for at, condition in enumerate(conditions)]
+        for mode in _MODES
+    }
+    return Chart("First audio after agent_start, p50", "model", "ms", series, [str(each) for each in conditions])
+
+
+def _plan(options: argparse.Namespace, conditions: Sequence[Condition | str]) -> str:
+    asked = f"a warm-up, then {options.runs} times each in both modes: {'; '.join(map(str, conditions))}"
+    if options.runtime:
+        return f"would: ask {options.runtime} {_turns(options)} times, which is billed ({asked})"
+    started = f"an emulator, the speech container {options.target} and the agent {options.agent}"
+    return f"would: start {started}, and ask: {asked}"
+
+
+def _turns(options: argparse.Namespace) -> int:
+    rounds: int = options.runs + 1
+    return len(_MODES) * rounds
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -98,6 +130,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "here; what it says is billed, so --yes is needed",
     )
     parser.add_argument("--yes", action="store_true", help="agree to what the turns of --runtime cost")
+    add_dry_run(parser)
     parser.add_argument("--json", type=output_file, metavar="FILE", help="write every run and the table")
     parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the medians")
     options = parser.parse_args(arguments)
@@ -107,10 +140,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--runtime {options.runtime!r}: expected arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID")
     if options.condition:
         parser.error("--condition is for a model that is scripted here; leave it out with --runtime")
-    if not options.yes:
-        parser.error(
-            f"--runtime: {2 * (options.runs + 1)} turns of its model, and their speech, are billed; agree with --yes"
-        )
+    if not options.yes and not options.dry_run:
+        parser.error(f"--runtime: {_turns(options)} turns of its model, and their speech, are billed; agree with --yes")
     return options
 
 

@@ -5,15 +5,19 @@ import contextlib
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from emulator.agentcore.sse import EventReader
 from emulator.bedrock.script import Turn
-from emulator.bench.figures import figures, headline
+from emulator.bench.figures import figures, headline, markdown
 
-__all__ = ["Condition", "Run", "audio_size", "report", "row_of", "timed"]
+__all__ = ["COLUMNS", "Condition", "Run", "audio_size", "report", "row_of", "table", "timed"]
+
+COLUMNS = (
+    "model", "mode", "n", "mean ms", "p50 ms", "p95 ms", "container p50 ms", "text complete ms", "batch/bidi (p50)"
+)  # fmt: skip
 
 _REFERENCE = (
     "For comparison, published for AWS's sample (one run each, Claude Opus, a longer text): bidi 2.4x earlier than "
@@ -148,17 +152,20 @@ def report(runs: list[Run], found: dict[str, Any]) -> str:
         text,
         "first audio counts from agent_start; raw reader; one warm-up round, order of the modes alternating",
         "",
-        "| model | mode | n | mean ms | p50 ms | p95 ms | container p50 ms | text complete ms | batch/bidi (p50) |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
+        markdown(COLUMNS, table(runs)),
+        "",
+        _REFERENCE,
     ]
+    return "\n".join(lines)
+
+
+def table(runs: Sequence[Run]) -> list[list[object]]:
+    """Return the rows under :data:`COLUMNS`."""
+    lines: list[list[object]] = []
     for condition in dict.fromkeys(run.condition for run in runs):
         rows = {mode: row_of(condition, mode, runs) for mode in ("bidi", "batch")}
         ratio = rows["batch"]["client"]["p50"] / rows["bidi"]["client"]["p50"]
         for mode, row in rows.items():
-            client = row["client"]
-            lines.append(
-                f"| {condition} | {mode} | {row['n']} | {client['mean']:.0f} | {client['p50']:.0f} "
-                f"| {client['p95']:.0f} | {row['container']['p50']:.0f} | {row['text_ms']:.0f} "
-                f"| {f'{ratio:.2f}' if mode == 'batch' else ''} |"
-            )
-    return "\n".join([*lines, "", _REFERENCE])
+            measured = [*(row["client"][name] for name in ("mean", "p50", "p95")), row["container"]["p50"]]
+            lines.append([str(condition), mode, row["n"], *measured, row["text_ms"], ratio if mode == "batch" else ""])
+    return lines

@@ -18,12 +18,15 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from emulator.arguments import count
-from emulator.bench import processes
+from emulator.arguments import add_dry_run, count, seconds
+from emulator.bench import processes, saved
 from emulator.bench.client import SdkClient
+from emulator.bench.figures import conditions
 from emulator.certificates import Certificates
+from emulator.outputfile import output_file
 
 _SIZES = (16, 640, 4800, 16_000)
+_COLUMNS = ("sessions", "messages/s", "p50 ms", "p99 ms", "MiB before", "MiB after")
 _IN_FLIGHT = 3
 _PATIENCE = 60.0
 
@@ -39,10 +42,18 @@ class _Tally:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the load and print what became of it; the exit status is 1 where anything was lost or changed."""
     parser = argparse.ArgumentParser(prog="bench load", description=__doc__)
-    parser.add_argument("--sessions", type=count, default=200)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=1, help="of the messages' sizes and bytes")
+    parser.add_argument("--sessions", type=count, default=200, help="at once (default: %(default)s)")
+    parser.add_argument("--seconds", type=seconds, default=60.0, help="for how long (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the messages' sizes and bytes (default: %(default)s)")
+    add_dry_run(parser)
+    parser.add_argument("--json", type=output_file, metavar="FILE", help="write the figures and the conditions")
     options = parser.parse_args(arguments)
+    if options.dry_run:
+        print(
+            f"would: start an echo container and an emulator before it, and send messages of {_SIZES[0]} to "
+            f"{_SIZES[-1]} bytes in {options.sessions} sessions at once, for {options.seconds:g} s"
+        )
+        return 0
     with contextlib.ExitStack() as stack:
         state = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         target = stack.enter_context(processes.container())
@@ -63,13 +74,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if before is not None and after is not None:
         print(f"emulator memory: {before:.0f} MiB before, {after:.0f} MiB after")
+    if options.json is not None:
+        found = conditions(sessions=options.sessions, seconds=options.seconds, seed=options.seed)
+        rate = tally.messages / options.seconds
+        row = [f"{options.sessions} sessions", rate, cuts[49] * 1000, cuts[98] * 1000, before, after]
+        raw = {"messages": tally.messages, "fewest": tally.fewest, "broken": tally.broken}
+        saved.write(options.json, "load", found, _COLUMNS, [row], raw)
     print(*(tally.broken or ["nothing lost, nothing changed, nothing reordered"]), sep="\n")
     return 1 if tally.broken else 0
 
 
-async def _run(url: str, sessions: int, seconds: float, seed: int) -> _Tally:
+async def _run(url: str, sessions: int, duration: float, seed: int) -> _Tally:
     tally = _Tally()
-    until = time.monotonic() + seconds
+    until = time.monotonic() + duration
     counts = await asyncio.gather(*(_session(url, seed + number, until, tally) for number in range(sessions)))
     tally.fewest = min(counts)
     return tally
@@ -79,7 +96,7 @@ async def _session(url: str, seed: int, until: float, tally: _Tally) -> int:
     """Send random messages, compare what comes back; returns how many went round."""
     chance = random.Random(seed)  # noqa: S311  # repeatable, not secret
     client = SdkClient(url)
-    sent, received, count = hashlib.sha256(), hashlib.sha256(), 0
+    sent, received, carried = hashlib.sha256(), hashlib.sha256(), 0
     try:
         async with asyncio.timeout(until - time.monotonic() + _PATIENCE):
             await client.open()
@@ -92,14 +109,14 @@ async def _session(url: str, seed: int, until: float, tally: _Tally) -> int:
                 for _ in batch:
                     received.update(await client.receive())
                     tally.round_trips.append(time.monotonic() - began)
-                    count += 1
+                    carried += 1
             await client.close()
     except Exception as error:  # noqa: BLE001  # whatever it is, it belongs into the report
-        tally.broken.append(f"session {seed}: {error!r} after {count} messages")
+        tally.broken.append(f"session {seed}: {error!r} after {carried} messages")
     if sent.digest() != received.digest():
         tally.broken.append(f"session {seed}: what came back differs from what was sent")
-    tally.messages += count
-    return count
+    tally.messages += carried
+    return carried
 
 
 if __name__ == "__main__":

@@ -16,15 +16,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from emulator.arguments import count
+from emulator.arguments import add_dry_run, count
+from emulator.bench import saved
+from emulator.bench.chart import Chart
 from emulator.bench.client import SdkClient
 from emulator.bench.codecs import CODECS, RATE, Codec, Piece, are_available
 from emulator.bench.figures import conditions, headline, markdown
-from emulator.bench.plot import bars
 from emulator.bench.speaking import SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
 from emulator.bench.texts import CLIPS
@@ -34,6 +36,9 @@ from emulator.outputfile import output_file
 
 __all__ = ["Cost", "cost", "cut", "main"]
 
+_COLUMNS = (
+    "encoding", "bytes", "as events", "overhead %", "encoding ms per s of audio", "units cut", "events cut", "WER %"
+)  # fmt: skip
 _BLOCK = 8192
 _LETTERS_PER_S = 15  # of Kokoro, roughly: to say beforehand what will be billed
 _REFERENCE: dict[str, dict[str, float]] = {
@@ -87,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     codecs = CODECS if are_available() else CODECS[:1]
     texts = CLIPS[: options.clips]
+    if options.dry_run:
+        return _dry_run(options, texts, codecs)
     try:
         heard_by, hearing = _ears(options, texts, len(codecs))
         found = conditions(target=options.target, clips=len(texts), block=options.block, heard_by=heard_by)
@@ -105,18 +112,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     print(_report(found, costs, len(codecs) < len(CODECS)))
     rows = [each.as_json() for each in costs]
+    chart = _chart(rows, found["audio_s"])
     if options.json is not None:
-        written = {"conditions": found, "rows": rows, "reference": _REFERENCE, "wer_by_clip": _by_clip(costs)}
-        options.json.write_text(json.dumps(written, indent=1) + "\n")
+        raw = {"rows": rows, "reference": _REFERENCE, "wer_by_clip": _by_clip(costs)}
+        saved.write(options.json, "transport", found, _COLUMNS, _table(rows), raw, chart=chart)
     if options.plot is not None:
-        options.plot.write_text(_plot(rows, found["audio_s"]))
+        options.plot.write_text(chart.svg())
+    return 0
+
+
+def _dry_run(options: argparse.Namespace, texts: Sequence[str], codecs: Sequence[Codec]) -> int:
+    found = conditions(target=options.target, clips=len(texts), block=options.block)
+    names = "; ".join(codec.name for codec in codecs)
+    heard = f"heard by the {options.hear} recogniser" if options.words else "without a recogniser"
+    print(
+        f"{headline(found)}\nwould: start {options.target} and an emulator before it, have {len(texts)} clips spoken, "
+        f"and encode each as {names}; {heard}"
+    )
+    if options.hear == "transcribe":
+        print(_bill(texts, len(codecs)))
     return 0
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench transport", description=__doc__)
     parser.add_argument("--target", default="kokoro", help="a speech container, as emulator up takes it (%(default)s)")
-    parser.add_argument("--clips", type=count, default=len(CLIPS), metavar="N", help="only the first N (%(default)s)")
+    parser.add_argument(
+        "--clips",
+        type=partial(count, most=len(CLIPS)),
+        default=len(CLIPS),
+        metavar="N",
+        help="only the first N (%(default)s)",
+    )
     parser.add_argument("--block", type=count, default=_BLOCK, metavar="BYTES", help="of the transport (%(default)s)")
     parser.add_argument("--no-words", dest="words", action="store_false", help="leave the recogniser out")
     parser.add_argument(
@@ -125,6 +152,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--region", help="of Amazon Transcribe; else AWS_REGION or the AWS profile's")
     parser.add_argument("--yes", action="store_true", help="agree to what Amazon Transcribe bills")
+    add_dry_run(parser)
     parser.add_argument("--json", type=output_file, metavar="FILE", help="write the table and the conditions")
     parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the bytes")
     options = parser.parse_args(arguments)
@@ -208,12 +236,7 @@ def _ears(
     if options.hear == "offline":
         hearing = _recogniser()
         return None if hearing is None else "Whisper tiny.en, offline", hearing
-    requests, audio_s = len(texts) * encodings, sum(map(len, texts)) / _LETTERS_PER_S * encodings
-    plan = (
-        f"Amazon Transcribe is sent {len(texts)} clips x {encodings} encodings, about {audio_s:.0f} s of audio. It "
-        f"bills by the second of audio, at least {LEAST_BILLED_S} s a request: {requests * LEAST_BILLED_S} s or more "
-        f"for these {requests} requests; prices: {PRICES}"
-    )
+    plan = _bill(texts, encodings)
     if not options.yes:
         raise TranscribeError(f"{plan}\nNothing was started: agree with --yes.")
     suite = _suite()
@@ -222,6 +245,15 @@ def _ears(
     transcribe = Transcribe.found(options.region, RATE)
     _progress(f"{plan}\nIt is {transcribe}")
     return str(transcribe), (lambda pcm: suite.spoken_words(asyncio.run(transcribe.heard(pcm))), suite.word_error_rate)
+
+
+def _bill(texts: Sequence[str], encodings: int) -> str:
+    requests, audio_s = len(texts) * encodings, sum(map(len, texts)) / _LETTERS_PER_S * encodings
+    return (
+        f"Amazon Transcribe is sent {len(texts)} clips x {encodings} encodings, about {audio_s:.0f} s of audio. It "
+        f"bills by the second of audio, at least {LEAST_BILLED_S} s a request: {requests * LEAST_BILLED_S} s or more "
+        f"for these {requests} requests; prices: {PRICES}"
+    )
 
 
 def _suite() -> Any:
@@ -241,8 +273,8 @@ def _recogniser() -> tuple[Hear, Wer] | None:
     return lambda pcm: module.words_heard(numpy.frombuffer(pcm, dtype="<i2"), RATE), module.word_error_rate
 
 
-def _report(found: dict[str, Any], costs: Sequence[Cost], incomplete: bool) -> str:
-    table: list[list[object]] = [
+def _table(rows: Sequence[dict[str, Any]]) -> list[list[object]]:
+    return [
         [
             row["encoding"],
             row["raw_bytes"],
@@ -253,19 +285,20 @@ def _report(found: dict[str, Any], costs: Sequence[Cost], incomplete: bool) -> s
             f"{row['events_cut']} of {row['events']}",
             None if row["wer"] is None else row["wer"] * 100,
         ]
-        for row in (each.as_json() for each in costs)
+        for row in rows
     ]
+
+
+def _report(found: dict[str, Any], costs: Sequence[Cost], incomplete: bool) -> str:
+    table = _table([each.as_json() for each in costs])
     for name, known in _REFERENCE.items():
         raw, sse = int(known["raw_bytes"]), int(known["sse_bytes"])
         table.append([f"published: {name}", raw, sse, (sse / raw - 1) * 100, "", "", "", known["wer"] * 100])
-    columns = (
-        "encoding", "bytes", "as events", "overhead %", "encoding ms per s of audio", "units cut", "events cut", "WER %"
-    )  # fmt: skip
     lines = [
         f"{headline(found)}; speech: {found['target']}",
         f"{found['clips']} clips, {found['audio_s']} s at 24 kHz, in pieces of 0.5 s; blocks of {found['block']} bytes",
         "",
-        markdown(columns, table),
+        markdown(_COLUMNS, table),
         "",
         "Units are what a receiver needs whole: samples of PCM, frames of the others. Published: for AWS's sample, 24",
         "other clips, base64 without the JSON around it, AAC in fMP4, words heard by Amazon Transcribe.",
@@ -279,13 +312,13 @@ def _report(found: dict[str, Any], costs: Sequence[Cost], incomplete: bool) -> s
     return "\n".join(lines)
 
 
-def _plot(rows: Sequence[dict[str, Any]], seconds: float) -> str:
-    named = []
-    for row in rows:
-        named.append((f"{row['encoding']}, as it is", row["raw_bytes"] / seconds / 1000))
-        named.append((f"{row['encoding']}, events in base64", row["sse_bytes"] / seconds / 1000))
-    strong = {name for name, _ in named if name.endswith("as it is")}
-    return bars(named, "kB/s", title="Bytes for a second of speech", strong=strong)
+def _chart(rows: Sequence[dict[str, Any]], seconds: float) -> Chart:
+    series = {
+        name: [(at, row[figure] / seconds / 1000) for at, row in enumerate(rows)]
+        for name, figure in (("as it is", "raw_bytes"), ("events in base64", "sse_bytes"))
+    }
+    names = [row["encoding"] for row in rows]
+    return Chart("Bytes for a second of speech", "encoding", "kB/s", series, names)
 
 
 def _by_clip(costs: Sequence[Cost]) -> dict[str, list[float] | None]:

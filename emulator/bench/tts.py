@@ -8,7 +8,6 @@ it, as AWS's sample does: what was measured there and then is what this one repe
 import argparse
 import asyncio
 import contextlib
-import json
 import shlex
 import sys
 import tempfile
@@ -17,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulator.arguments import count
+from emulator.arguments import add_dry_run, count
+from emulator.bench import saved
+from emulator.bench.chart import Chart
 from emulator.bench.client import SdkClient
 from emulator.bench.figures import conditions, figures, headline, markdown
-from emulator.bench.plot import bars
 from emulator.bench.speaking import Heard, SpeechFailedError, speak
 from emulator.bench.stack import StackError, running
 from emulator.bench.texts import SENTENCES
@@ -28,6 +28,8 @@ from emulator.environment import environment_of
 from emulator.outputfile import output_file
 
 __all__ = ["main"]
+
+_COLUMNS = ("server, mode", "n", "mean ms", "p50 ms", "p95 ms", "times earlier", "whole answer s", "audio s")
 
 _WHOLE = "a server that speaks the whole text first"
 _TARGETS = {
@@ -55,7 +57,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     targets = {target: target for target in options.target} or _TARGETS
-    found = conditions(text_characters=len(_MODES["batch"][0]), sentences=len(SENTENCES), servers=list(targets))
+    found = conditions(
+        text_characters=len(_MODES["batch"][0]),
+        sentences=len(SENTENCES),
+        servers=list(targets),
+        runs_each=options.runs,
+    )
+    if options.dry_run:
+        print(
+            f"{headline(found)}\nwould: start {len(targets)} servers ({'; '.join(targets)}), each behind an emulator "
+            f"of its own, and speak {found['text_characters']} characters: a warm-up, then {options.runs} times in "
+            "both modes"
+        )
+        return 0
     try:
         runs = asyncio.run(_measure(targets, options.runs))
     except (StackError, SpeechFailedError, ValueError) as error:
@@ -63,16 +77,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     rows = _rows(runs)
     print(_report(found, rows, options.runs))
+    chart = _chart(rows)
     if options.json is not None:
         seconds = [
             {"server": run.server, "mode": run.mode, "first_s": run.heard.first_s, "total_s": run.heard.total_s}
             | {"audio_s": run.heard.audio_s}
             for run in runs
         ]
-        written = {"conditions": found, "rows": rows, "reference_ms": _REFERENCE_MS, "runs": seconds}
-        options.json.write_text(json.dumps(written, indent=1) + "\n")
+        raw = {"rows": rows, "reference_ms": _REFERENCE_MS, "runs": seconds}
+        saved.write(options.json, "emulated-tts", found, _COLUMNS, _table(rows), raw, chart=chart)
     if options.plot is not None:
-        options.plot.write_text(_plot(rows))
+        options.plot.write_text(chart.svg())
     p50 = {(row["server"], row["mode"]): row["first_ms"]["p50"] for row in rows}
     late = [server for server in targets if server == _WHOLE and p50[server, "batch"] <= p50[server, "first sentence"]]
     for server in late:
@@ -90,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         f"{_WHOLE}, and {', '.join(list(_TARGETS)[1:])})",
     )
     parser.add_argument("--runs", type=count, default=7, help="of each server and mode (default: %(default)s)")
+    add_dry_run(parser)
     parser.add_argument("--json", type=output_file, metavar="FILE", help="write all runs, the table and the conditions")
     parser.add_argument("--plot", type=output_file, metavar="FILE", help="write an SVG of the medians")
     return parser
@@ -146,7 +162,21 @@ def _rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def _report(found: dict[str, Any], rows: Sequence[dict[str, Any]], count: int) -> str:
-    table: list[list[object]] = [
+    table = _table(rows)
+    batch = _REFERENCE_MS["batch"]
+    for mode, value in _REFERENCE_MS.items():
+        table.append([f"published for AWS's sample, ml.g5.xlarge, {mode}", "", "", value, "", batch / value, "", ""])
+    lines = [
+        headline(found),
+        "first audio counts from the first text that is sent, on a session that is open already",
+        f"{found['text_characters']} characters in {found['sentences']} sentences",
+        f"one warm-up round, then {count}; the servers in turn, the order of the modes alternating",
+    ]
+    return "\n".join([*lines, "", markdown(_COLUMNS, table)])
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> list[list[object]]:
+    return [
         [
             f"{row['server']}, {row['mode']}",
             row["first_ms"]["n"],
@@ -157,23 +187,18 @@ def _report(found: dict[str, Any], rows: Sequence[dict[str, Any]], count: int) -
         ]
         for row in rows
     ]
-    batch = _REFERENCE_MS["batch"]
-    for mode, value in _REFERENCE_MS.items():
-        table.append([f"published for AWS's sample, ml.g5.xlarge, {mode}", "", "", value, "", batch / value, "", ""])
-    columns = ("server, mode", "n", "mean ms", "p50 ms", "p95 ms", "times earlier", "whole answer s", "audio s")
-    lines = [
-        headline(found),
-        "first audio counts from the first text that is sent, on a session that is open already",
-        f"{found['text_characters']} characters in {found['sentences']} sentences",
-        f"one warm-up round, then {count}; the servers in turn, the order of the modes alternating",
-    ]
-    return "\n".join([*lines, "", markdown(columns, table)])
 
 
-def _plot(rows: Sequence[dict[str, Any]]) -> str:
-    named = [(f"{row['server']}, {row['mode']}", row["first_ms"]["p50"]) for row in rows]
-    named += [(f"ml.g5.xlarge (published), {mode}", value) for mode, value in _REFERENCE_MS.items()]
-    return bars(named, title="First audio, p50", strong={name for name, _ in named if name.endswith("first sentence")})
+def _chart(rows: Sequence[dict[str, Any]]) -> Chart:
+    names = [*dict.fromkeys(row["server"] for row in rows), "ml.g5.xlarge (published)"]
+    series = {
+        mode: [
+            *((names.index(row["server"]), row["first_ms"]["p50"]) for row in rows if row["mode"] == mode),
+            (len(names) - 1, _REFERENCE_MS[mode]),
+        ]
+        for mode in _MODES
+    }
+    return Chart("First audio, p50", "server", "ms", series, names)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,37 @@ def test_one_through_the_emulator_reads_its_own_options(name: str, capsys: pytes
     assert capsys.readouterr().out.startswith(f"usage: bench {name} ")
 
 
+@pytest.mark.parametrize("name", [*MEASURED, *bench.EMULATED])
+def test_every_measurement_says_beforehand_what_it_would_do(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    needed = {"validate": ["--rate", "1"], "batching": ["--engine", "torch"]}
+    assert bench.main([name, "--dry-run", *needed.get(name, [])]) == 0
+    assert "would: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["throughput", "--seconds", "0"], "argument --seconds: '0': expected seconds above 0"),
+        (["throughput", "--sessions", "1", "-2"], "argument --sessions: '-2': expected a whole number above 0"),
+        (["tts", "--runs", "0"], "argument --runs: '0': expected a whole number above 0"),
+        (["leaks", "--aborted", "-1"], "argument --aborted: '-1': expected a whole number, 0 or more"),
+        (["quality", "--texts", "999"], "argument --texts: '999': expected a whole number from 1 to "),
+        (["transport", "--clips", "99"], "argument --clips: '99': expected a whole number from 1 to 24"),
+        (["validate", "--rate", "nan"], "argument --rate: 'nan': expected a number above 0"),
+        (["plan", "x.json", "--peak", "1", "--growth", "-1"], "argument --growth: '-1': expected a number, 0 or more"),
+        (["drift", "a", "b", "--tolerance", "inf"], "argument --tolerance: 'inf': expected a number, 0 or more"),
+        (["round-trips", "--scale", "0"], "argument --scale: '0': expected a number above 0"),
+        (["load", "--seconds", "-1"], "argument --seconds: '-1': expected seconds above 0"),
+    ],
+)
+def test_a_number_that_cannot_be_meant_is_refused(
+    arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        bench.main(arguments)
+    assert error in capsys.readouterr().err
+
+
 def test_an_unknown_one_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         bench.main(["tss"])

@@ -31,6 +31,7 @@ from container.kokoro.bench import (
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.result import Derivation, Measurement, Result
 from container.kokoro.engine import ENGINES
+from emulator.arguments import add_dry_run
 from emulator.outputfile import output_problem
 from emulator.sigterm import ended_by_sigterm
 
@@ -68,8 +69,8 @@ def add_commands(to: argparse.ArgumentParser) -> "argparse._SubParsersAction[arg
     out = argparse.ArgumentParser(add_help=False)
     out.add_argument("--json", type=Path, metavar="FILE", help="write the result, raw figures and conditions")
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--engine", choices=ENGINES, default="onnx", help="%(default)s")
-    common.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    common.add_argument("--engine", choices=ENGINES, default="onnx", help="what speaks (%(default)s)")
+    add_dry_run(common)
     commands = to.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, measurement in MEASURED.items():
         command = commands.add_parser(name, parents=[common, out], help=_help(measurement.__doc__))

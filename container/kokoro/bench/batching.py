@@ -14,6 +14,7 @@ from container.kokoro.bench.result import Result
 from container.kokoro.pcm import MODEL_RATE, Samples
 from container.kokoro.phonemes import Phonemizer
 from container.kokoro.weights import resolve
+from emulator.arguments import count
 
 ALIKE = (
     "The first flowers opened in the garden behind the old house.",
@@ -32,8 +33,10 @@ VOICE = "af_heart"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--batches", type=int, nargs="+", default=[1, 2, 4, 8], metavar="N", help="%(default)s")
-    parser.add_argument("--runs", type=int, default=3, help="%(default)s")
+    parser.add_argument(
+        "--batches", type=count, nargs="+", default=[1, 2, 4, 8], metavar="N", help="texts at once (%(default)s)"
+    )
+    parser.add_argument("--runs", type=count, default=3, help="of each batch (%(default)s)")
 
 
 def plan(options: argparse.Namespace) -> str:

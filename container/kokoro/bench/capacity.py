@@ -12,16 +12,17 @@ from container.kokoro.bench.load import LITTLE_TOLERANCE, Rung
 from container.kokoro.bench.report import Table
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.saved import Saved
+from emulator.arguments import amount, positive
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("load", type=Path, help="a result of scalability or maximum (--json)")
-    parser.add_argument("--peak", type=float, required=True, help="requests a second at the busiest time")
-    parser.add_argument("--limit", type=float, default=1.0, help="seconds to first audio, p95 (%(default)s)")
-    parser.add_argument("--headroom", type=float, default=0.25, help="share of a fleet to keep free (%(default)s)")
-    parser.add_argument("--growth", type=float, default=0.0, help="requests/s by which load grows in a minute")
-    parser.add_argument("--scale-out", type=float, default=0.0, metavar="SECONDS", help="until new capacity helps")
+    parser.add_argument("--peak", type=positive, required=True, help="requests a second at the busiest time")
+    parser.add_argument("--limit", type=amount, default=1.0, help="seconds to first audio, p95 (%(default)s)")
+    parser.add_argument("--headroom", type=amount, default=0.25, help="share of a fleet to keep free (%(default)s)")
+    parser.add_argument("--growth", type=amount, default=0.0, help="requests/s by which load grows in a minute")
+    parser.add_argument("--scale-out", type=amount, default=0.0, metavar="SECONDS", help="until new capacity helps")
 
 
 def derive(options: argparse.Namespace) -> Result:

@@ -6,13 +6,14 @@ from pathlib import Path
 from container.kokoro.bench.report import Table
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.saved import Saved
+from emulator.arguments import positive
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("load", type=Path, help="a result of throughput, scalability or maximum (--json)")
     price = parser.add_mutually_exclusive_group(required=True)
-    price.add_argument("--price", type=float, help="dollars an hour of the machine it was measured on")
+    price.add_argument("--price", type=positive, help="dollars an hour of the machine it was measured on")
     price.add_argument("--instance", help="the same by its type, from deploy/prices.toml: ml.g5.xlarge")
 
 

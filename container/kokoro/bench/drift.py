@@ -8,6 +8,7 @@ from pathlib import Path
 from container.kokoro.bench.report import Table
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.saved import Saved
+from emulator.arguments import amount
 
 _UNSTABLE = ("fingerprint", "load_average", "time", "code")
 
@@ -16,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("before", type=Path, help="a result (--json)")
     parser.add_argument("after", type=Path, help="a newer result of the same command")
-    parser.add_argument("--tolerance", type=float, default=0.15, help="share that figures may differ by (%(default)s)")
+    parser.add_argument("--tolerance", type=amount, default=0.15, help="share that figures may differ by (%(default)s)")
     parser.add_argument("--any-conditions", action="store_true", help="compare although the conditions differ")
 
 

@@ -58,7 +58,7 @@ class Joint:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--voices", nargs="+", default=list(VOICES), metavar="NAME", help="%(default)s")
+    parser.add_argument("--voices", nargs="+", default=list(VOICES), metavar="NAME", help="who speaks (%(default)s)")
 
 
 def plan(options: argparse.Namespace) -> str:

@@ -4,17 +4,18 @@ import argparse
 from typing import Any
 
 from container.kokoro.bench import client, servers
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median, percentile
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS
 from container.kokoro.bench.texts import SAMPLES
+from emulator.arguments import count
+from emulator.bench.chart import Chart
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--runs", type=int, default=5, help="of each text (%(default)s)")
+    parser.add_argument("--runs", type=count, default=5, help="of each text (%(default)s)")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 
 

@@ -10,11 +10,12 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from container.kokoro.bench import client, servers
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS, Kind, Running
+from emulator.arguments import count, whole
+from emulator.bench.chart import Chart
 
 STEPS = 5
 PATIENCE_S = 10.0
@@ -37,10 +38,10 @@ _WORDS = _SENTENCE.split()
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--sentences", type=int, default=1000, help="%(default)s")
-    parser.add_argument("--disconnects", type=int, default=200, help="rude ones, in mid-sentence (%(default)s)")
-    parser.add_argument("--malformed", type=int, default=100, help="HTTP bodies (%(default)s)")
-    parser.add_argument("--aborted", type=int, default=100, help="HTTP streams (%(default)s)")
+    parser.add_argument("--sentences", type=count, default=1000, help="that are spoken first (%(default)s)")
+    parser.add_argument("--disconnects", type=whole, default=200, help="rude ones, in mid-sentence (%(default)s)")
+    parser.add_argument("--malformed", type=whole, default=100, help="HTTP bodies (%(default)s)")
+    parser.add_argument("--aborted", type=whole, default=100, help="HTTP streams (%(default)s)")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 
 

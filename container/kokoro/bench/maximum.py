@@ -7,14 +7,15 @@ from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS
 from container.kokoro.bench.texts import MIXES
+from emulator.arguments import amount, count, seconds
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--limit", type=float, default=1.0, help="seconds to first audio, p95 (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=60, help="for each number of sessions (%(default)s)")
-    parser.add_argument("--most", type=int, default=64, help="sessions to stop at (%(default)s)")
-    parser.add_argument("--texts", choices=sorted(MIXES), default="mixed", help="%(default)s")
+    parser.add_argument("--limit", type=amount, default=1.0, help="seconds to first audio, p95 (%(default)s)")
+    parser.add_argument("--seconds", type=seconds, default=60, help="for each number of sessions (%(default)s)")
+    parser.add_argument("--most", type=count, default=64, help="sessions to stop at (%(default)s)")
+    parser.add_argument("--texts", choices=sorted(MIXES), default="mixed", help="mix of lengths (%(default)s)")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 
 

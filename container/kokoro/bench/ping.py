@@ -13,6 +13,7 @@ from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median, percentile
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS
+from emulator.arguments import seconds
 
 BUSY_SESSIONS = 4
 PAUSE_S = 0.05
@@ -21,7 +22,7 @@ LIMIT_MS = 100
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--seconds", type=float, default=30, help="%(default)s")
+    parser.add_argument("--seconds", type=seconds, default=30, help="of load (%(default)s)")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 
 

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import wave
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from container.kokoro.bench.report import Table
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS
 from container.kokoro.bench.texts import SPOKEN, Sample
+from emulator.arguments import amount, count
 
 RATE = 24_000
 PACE = (9.0, 22.0)
@@ -22,9 +24,17 @@ PACE = (9.0, 22.0)
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--voices", nargs="+", default=["af_heart", "am_michael", "bf_emma"], help="%(default)s")
-    parser.add_argument("--texts", type=int, default=len(SPOKEN), metavar="N", help="the first N texts (%(default)s)")
-    parser.add_argument("--limit", type=float, default=0.1, help="word error rate that is too much (%(default)s)")
+    parser.add_argument(
+        "--voices", nargs="+", default=["af_heart", "am_michael", "bf_emma"], help="who speaks (%(default)s)"
+    )
+    parser.add_argument(
+        "--texts",
+        type=partial(count, most=len(SPOKEN)),
+        default=len(SPOKEN),
+        metavar="N",
+        help="the first N texts (%(default)s)",
+    )
+    parser.add_argument("--limit", type=amount, default=0.1, help="word error rate that is too much (%(default)s)")
     parser.add_argument("--wav", type=Path, metavar="DIR", help="keep the audio here")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 

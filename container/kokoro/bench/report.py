@@ -134,7 +134,10 @@ def headline(found: dict[str, Any]) -> str:
     """Return the conditions in one line."""
     busy = found["load_average"]
     note = f" - LOADED: figures of a busy machine (load average {busy:.1f})" if busy > 0.5 * found["cores"] else ""
+    spoken = f"engine {found['engine']} with {found['threads']} threads"
+    if found.get("url"):
+        spoken = f"asked from here: {found['url']}, whose engine and machine are its own"
     return (
-        f"{found['processor']}, {found['cores']} cores, engine {found['engine']} with {found['threads']} threads, "
+        f"{found['processor']}, {found['cores']} cores, {spoken}, "
         f"Python {found['python']}, fingerprint {found['fingerprint']}{note}"
     )

@@ -4,9 +4,9 @@ import argparse
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table
+from emulator.bench.chart import Chart
 
 
 @dataclass

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from container.kokoro.bench.load import Rung
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.result import Result
-
-FORMAT = 1
+from emulator.bench import saved as file
+from emulator.bench.chart import Chart
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,10 @@ class Saved:
             data = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(data, dict):
                 raise ValueError(f"it is a {type(data).__name__}, expected an object")  # noqa: TRY004  # no fault of ours
-            if (written := data.get("format")) != FORMAT:
-                raise ValueError(f"it has {'no format' if written is None else f'format {written}'}, expected {FORMAT}")
+            if (written := data.get("format")) != file.FORMAT:
+                raise ValueError(
+                    f"it has {'no format' if written is None else f'format {written}'}, expected {file.FORMAT}"
+                )
             if missing := [name for name in _NEEDED if name not in data]:
                 raise ValueError(f"it has no {', '.join(missing)}")
             chart = Chart.read(data["chart"]) if data["chart"] else None
@@ -70,16 +71,16 @@ LOADS = "throughput, scalability, maximum, validate"
 
 def write(path: Path, command: str, conditions: dict[str, Any], result: Result) -> None:
     """Write a result with everything that was measured."""
-    data = {
-        "format": FORMAT,
-        "command": command,
-        "conditions": conditions,
-        "title": result.table.title,
-        "columns": result.table.columns,
-        "rows": result.table.rows,
-        "notes": result.table.notes,
-        "failed": result.failed,
-        "chart": result.chart.data() if result.chart else None,
-        "raw": result.raw,
-    }
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    table = result.table
+    file.write(
+        path,
+        command,
+        conditions,
+        table.columns,
+        table.rows,
+        result.raw,
+        title=table.title,
+        notes=table.notes,
+        failed=result.failed,
+        chart=result.chart,
+    )

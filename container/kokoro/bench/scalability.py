@@ -5,21 +5,22 @@ from collections.abc import Sequence
 
 from container.kokoro.bench import client, load, servers
 from container.kokoro.bench.load import LITTLE_TOLERANCE, Rung
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median, percentile
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS
 from container.kokoro.bench.texts import MIXES
+from emulator.arguments import count, seconds
+from emulator.bench.chart import Chart
 
 SESSIONS = (1, 2, 4, 8, 16)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--seconds", type=float, default=60, help="for each rung (%(default)s)")
-    parser.add_argument("--sessions", type=int, nargs="+", metavar="N", help=load.sessions_help(SESSIONS))
-    parser.add_argument("--texts", choices=sorted(MIXES), default="mixed", help="%(default)s")
+    parser.add_argument("--seconds", type=seconds, default=60, help="for each rung (%(default)s)")
+    parser.add_argument("--sessions", type=count, nargs="+", metavar="N", help=load.sessions_help(SESSIONS))
+    parser.add_argument("--texts", choices=sorted(MIXES), default="mixed", help="mix of lengths (%(default)s)")
     parser.add_argument("--url", help="a server that runs already, in place of one of its own")
 
 

@@ -9,11 +9,12 @@ import asyncio
 import time
 
 from container.kokoro.bench import client, servers
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS, Kind
+from emulator.arguments import amount, count, seconds, whole
+from emulator.bench.chart import Chart
 
 ONE_THREAD = Kind(OURS.name, environment={"KOKORO_THREADS": "1"})
 RECOVERED = 0.75
@@ -23,12 +24,12 @@ _TEXT = "Shall I read that to you once more, or is there anything else?"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--runs", type=int, default=5, help="starts (%(default)s)")
-    parser.add_argument("--sessions", type=int, default=6, help="that load the first instance; 0: none (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=20, help="of load before the second starts (%(default)s)")
-    parser.add_argument("--patience", type=float, default=120, help="seconds to wait for the recovery (%(default)s)")
+    parser.add_argument("--runs", type=count, default=5, help="starts (%(default)s)")
+    parser.add_argument("--sessions", type=whole, default=6, help="that load the first instance; 0: none (%(default)s)")
+    parser.add_argument("--seconds", type=seconds, default=20, help="of load before the second starts (%(default)s)")
+    parser.add_argument("--patience", type=seconds, default=120, help="seconds to wait for the recovery (%(default)s)")
     parser.add_argument(
-        "--before", type=float, default=0.0, metavar="SECONDS", help="provisioning and pull, added (%(default)s)"
+        "--before", type=amount, default=0.0, metavar="SECONDS", help="provisioning and pull, added (%(default)s)"
     )
 
 
@@ -59,8 +60,8 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     table = Table(
         f"Scale-out: seconds from the start of the process, {options.runs} starts", ("stage", "p50 s", "min", "max")
     )
-    for stage, seconds in stages.items():
-        table.rows.append((stage, median(seconds), min(seconds), max(seconds)))
+    for stage, took in stages.items():
+        table.rows.append((stage, median(took), min(took), max(took)))
     raw: dict[str, object] = {"stages": stages, "before_s": options.before}
     if options.before:
         table.rows.append(("with what comes before", options.before + median(stages["first audio"]), "", ""))

@@ -7,11 +7,12 @@ from typing import Any
 
 from container.kokoro.bench import client, load, package, servers
 from container.kokoro.bench.load import Rung
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, percentile
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import NAIVE, OURS, Kind
+from emulator.arguments import count, seconds
+from emulator.bench.chart import Chart
 
 SESSIONS = (1, 2, 4, 8)
 PEERS = ("kokoro-onnx", "naive")
@@ -21,8 +22,8 @@ AIM = 1.3
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--seconds", type=float, default=60, help="for each number of sessions (%(default)s)")
-    parser.add_argument("--sessions", type=int, nargs="+", metavar="N", help=load.sessions_help(SESSIONS))
+    parser.add_argument("--seconds", type=seconds, default=60, help="for each number of sessions (%(default)s)")
+    parser.add_argument("--sessions", type=count, nargs="+", metavar="N", help=load.sessions_help(SESSIONS))
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument(
         "--peers", nargs="*", default=list(PEERS), choices=PEERS, help="measured beside this container (%(default)s)"

@@ -4,11 +4,12 @@ import argparse
 from contextlib import AsyncExitStack
 
 from container.kokoro.bench import client, servers
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, median
 from container.kokoro.bench.result import Result
 from container.kokoro.bench.servers import OURS, OURS_BY_SENTENCE, WHOLE_TEXT
+from emulator.arguments import count
+from emulator.bench.chart import Chart
 
 KINDS = {"whole text": WHOLE_TEXT, "first sentence": OURS_BY_SENTENCE, "first clause": OURS}
 TEXT = (
@@ -25,7 +26,7 @@ REFERENCE_MS = {"whole text": 329.3, "first sentence": 156.7}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("--runs", type=int, default=7, help="%(default)s")
+    parser.add_argument("--runs", type=count, default=7, help="of each server and mode (%(default)s)")
 
 
 def plan(options: argparse.Namespace) -> str:

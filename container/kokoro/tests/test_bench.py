@@ -14,7 +14,6 @@ import pytest
 
 from container.kokoro.bench import __main__ as bench
 from container.kokoro.bench import client, leaks, load, naive, servers, tts
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table, conditions, percentile
 from container.kokoro.bench.result import Result
@@ -24,6 +23,7 @@ from container.kokoro.tests.benches import result, start_fakes
 from container.kokoro.tests.conftest import serve
 from container.kokoro.tests.fakes import FakeEngine, FakeReader
 from container.kokoro.tests.servers import serving
+from emulator.bench.chart import Chart
 
 
 @pytest.fixture(autouse=True)

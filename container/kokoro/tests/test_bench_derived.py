@@ -12,10 +12,10 @@ import pytest
 from container.kokoro.bench import __main__ as bench
 from container.kokoro.bench import saved, scalability
 from container.kokoro.bench.load import Rung
-from container.kokoro.bench.plot import Chart
 from container.kokoro.bench.progress import Progress
 from container.kokoro.bench.report import Table
 from container.kokoro.bench.result import Result
+from emulator.bench.chart import Chart
 
 
 def rung(sessions: int, rate: float, first_s: float, *, in_system_s: float | None = None) -> Rung:

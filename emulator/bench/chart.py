@@ -1,6 +1,7 @@
 """Charts as SVG, without a plotting library: lines over numbers, bars over names."""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -9,6 +10,7 @@ from typing import Any, Self
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 200, 50, 56
 MAX_TICKS = 8
+LETTER = 6.0
 COLOURS = ("#0b62a4", "#d2691e", "#3c8031", "#8e44ad", "#7f7f7f", "#b22222")
 
 type Point = tuple[float, float]
@@ -55,7 +57,8 @@ class Chart:
             parts.append(_line((LEFT, level), (WIDTH - RIGHT, level), "#ddd"))
             parts.append(_text(LEFT - 8, level + 4, f"{value:g}", "end"))
         for x, label in enumerate(self.names) if self.names else _ticks([x for x, _ in points]):
-            parts.append(_text(at(x, 0)[0], HEIGHT - BOTTOM + 18, label, "middle"))
+            for number, line_of_it in enumerate(self._wrapped(label)):
+                parts.append(_text(at(x, 0)[0], HEIGHT - BOTTOM + 16 + 13 * number, line_of_it, "middle", 11))
         parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, self.x, "middle"))
         turned = f'transform="rotate(-90 18 {HEIGHT / 2})"'
         parts.append(_text(18, HEIGHT / 2, self.y, "middle", more=turned))
@@ -68,6 +71,11 @@ class Chart:
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">'
         background = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
         return "\n".join([head, background, *parts, "</svg>", ""])
+
+    def _wrapped(self, label: str) -> list[str]:
+        """Return a name in at most two lines, as wide as its bars."""
+        room = (WIDTH - LEFT - RIGHT) / max(len(self.names), 1)
+        return textwrap.wrap(label, max(int(room / LETTER), 1), max_lines=2, placeholder="…")
 
     def _bars(self, number: int, line: Sequence[Point], at: Any, colour: str) -> list[str]:
         share = 0.8 / len(self.series)
