@@ -92,13 +92,20 @@ def cut(gap: Gap, language: str) -> int | Wait | None:
     if (stop := _STOP.search(gap.between)) is None or stop["comma"]:
         return None
     spaced = any(map(str.isspace, gap.between[stop.end() :]))
-    if not spaced and not (stop["marks"][-1] in "!?" and _needs_no_space(gap.word[0])):
+    if not spaced and not _ends_without_space(stop["marks"], gap.word[0]):
         return None  # a decimal, a host name, a file
     at = _end(gap.between, stop.end())
     if _held(gap.before + gap.between[:at]):
         return None
     verdict = _stops(gap, "".join(match["marks"] for match in _STOP.finditer(gap.between)), language)
     return at if verdict is True else None if verdict is False else verdict
+
+
+def _ends_without_space(marks: str, following: str) -> bool:
+    """Whether a stop ends a sentence although no space follows: 真的吗?好的 does, Yahoo!Answers does not."""
+    if marks[-1] not in "!?":
+        return False
+    return _needs_no_space(following) or (following.isupper() and set(marks) == {"!", "?"})
 
 
 def line_end(before: str, between: str) -> int | None:
@@ -241,7 +248,10 @@ def _is_dotted(word: str) -> bool:
 
 def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
     short = last.lower()
-    initial = len(last) == 1 and last.isalpha()
+    letter = len(last) == 1 and last.isalpha()
+    if letter and _names_a_thing(gap.before[:-1]):
+        return True
+    initial = letter
     if language in lexicon.ELIDING_LANGUAGES:
         short = re.split("['’]", short)[-1]  # l'on.
     if short in lexicon.NEVER_LAST or short in lexicon.NEVER_LAST_OF.get(language, ()):
@@ -264,6 +274,13 @@ def _full_stop(gap: Gap, last: str, language: str) -> bool | Wait:
         return Wait.FOR_MORE
     word = gap.word.lower()
     return word in lexicon.STARTERS and not (len(word) == 1 and gap.follower == ".")
+
+
+def _names_a_thing(before: str) -> bool:
+    """Whether a letter behind `before` is no initial: 20 °C, plan B."""
+    return before.endswith("°") or (
+        before[-1:].isspace() and _last_word(before.rstrip()).lower() in lexicon.BEFORE_LETTERS
+    )
 
 
 def _is_german_ordinal(gap: Gap, last: str, language: str) -> bool:

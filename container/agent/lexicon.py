@@ -31,6 +31,13 @@ BEFORE_NUMBERS = _words(
 )
 """Abbreviations that go on where a number follows: "vol. 2"."""
 
+BEFORE_LETTERS = _words(
+    "plan option vitamin type group grade class category gate terminal exhibit appendix annex section hepatitis "
+    "version point part platform team block zone row "
+    "typ gruppe klasse punkt teil anhang groupe classe opción grupo clase opção gruppo classe"
+)
+"""Words that a letter is the name of: in "Plan B." it is nobody's initial."""
+
 OFTEN_LAST = frozenset({"etc", "usw", "ecc", "no"})
 """Abbreviations, and a word that looks like one, after which a capital starts a sentence."""
 

@@ -33,6 +33,10 @@ GOLD: list[tuple[str, str]] = [
     ("en", "Martin Luther King Jr. Day is in January.| It is a Monday."),
     ("en", "J. R. R. Tolkien wrote it.| John F. Kennedy read it."),
     ("en", "It was written by J. K. Rowling.| He liked vitamin C.| It is healthy."),
+    ("en", "Plan B.| Go.| Take vitamin D.| Hurry."),
+    ("en", "I asked John F. Kennedy.| It is 20 °C.| OK."),
+    ("de", "Es sind 20 °C.| Gut.| Das ist Plan B.| Los."),
+    ("en", "Really?!|Yes.| Ask Yahoo!Answers or !?x."),
     ("en", "He is a Ph.D. student.| He has no job."),
     ("en", "We met on Main St. near the park.| It rained."),
     # numbers, names of machines
