@@ -61,15 +61,15 @@ def decode(payload: str | bytes) -> dict[str, Any]:
         text = payload.decode("utf-8") if isinstance(payload, bytes) else payload
     except UnicodeDecodeError as error:
         raise RequestError(
-            "invalid_utf8", f"the frame is not UTF-8 (byte {error.start}); send one JSON object in UTF-8"
+            "invalid_utf8", f"the message is not UTF-8 (byte {error.start}); send one JSON object in UTF-8"
         ) from error
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RequestError("invalid_json", f"the frame is not JSON ({error}); send one JSON object") from error
+        raise RequestError("invalid_json", f"the message is not JSON ({error}); send one JSON object") from error
     if not isinstance(value, dict):
         found = _JSON_TYPES.get(type(value), "null")
-        raise RequestError("not_an_object", f"the frame holds {found}; send one JSON object with the field 'text'")
+        raise RequestError("not_an_object", f"the message holds {found}; send one JSON object with the field 'text'")
     return value
 
 
@@ -126,7 +126,8 @@ def _request_id(message: Mapping[str, Any]) -> str | float | bool:
     if not isinstance(value, str | int | float) or len(str(value)) > MAX_REQUEST_ID:
         raise RequestError(
             "invalid_request_id",
-            f"request_id is {_shown(value)}; expected a string or number of at most {MAX_REQUEST_ID} characters",
+            f"request_id is {_shown(value)}; expected a string, number or boolean of at most {MAX_REQUEST_ID} "
+            "characters",
             field="request_id",
         )
     if isinstance(value, float) and not math.isfinite(value):
