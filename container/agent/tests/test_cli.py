@@ -8,6 +8,7 @@ import pytest
 
 from container.agent import cli, score
 from container.agent.settings import DEFAULT_MODEL_ID, Settings, SettingsError, from_environment
+from container.agent.tests.gold import gold
 
 
 def test_settings_without_an_environment() -> None:
@@ -118,7 +119,11 @@ def test_the_score_names_what_is_not_installed(
     monkeypatch.setattr(score, "SPLITTERS", {"ours": lambda: score.ours, "none": lambda: whole, "absent": missing})
     assert score.main(["--failures"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert next(line for line in lines if line.startswith("ours")).split()[1:4] == ["75", "of", "75"]
+    assert next(line for line in lines if line.startswith("ours")).split()[1:4] == [
+        str(len(gold())),
+        "of",
+        str(len(gold())),
+    ]
     assert int(next(line for line in lines if line.startswith("none")).split()[1]) < 20
     assert "absent               not installed" in lines
 
