@@ -13,6 +13,8 @@ __all__ = ["BadMessageIsolation"]
 
 _QUIET_S = 1.0
 _INVALID_UTF8 = b"\xff"
+_UNDECODABLE = b'{"text": "\xff'
+_UNDECODABLE_TOLD = "a BINARY frame with the beginning of a JSON object and the byte ff, which is not UTF-8"
 _INVALID_CODE = 1007
 _GUARD = Fix(
     "Parse and dispatch inside the loop's `try`, answer with one error message, and go on with the next message.",
@@ -46,7 +48,7 @@ class BadMessageIsolation(Check):
     facts = ("close.persistent", "frame.opaque")
 
     async def run(self, bench: Bench) -> Outcome:
-        """Send each bad message and then a good request; on a second session invalid UTF-8 in a TEXT frame."""
+        """Send each bad message and then a good request; bytes that are no text, and a TEXT frame with such."""
         async with bench.connect() as conversation:
             for number, text in enumerate(bench.profile.bad_messages):
                 await conversation.send(text.encode(), conversation.data_type)
@@ -61,7 +63,24 @@ class BadMessageIsolation(Check):
         log = bench.log(conversation)
         if not good.complete:
             return _session_lost(f"{len(bench.profile.bad_messages)} bad messages", good), closing, log
-        return await self._invalid_utf8(bench)
+        return await self._undecodable(bench) or await self._invalid_utf8(bench)
+
+    async def _undecodable(self, bench: Bench) -> Outcome | None:
+        """Return what is wrong with the answer to bytes that are no text; without one, there is nothing to judge."""
+        if bench.profile.request.is_audio:
+            return None
+        async with bench.connect() as conversation:
+            await conversation.send(_UNDECODABLE, None, "bytes that are not UTF-8")
+            await conversation.hear(conversation.expect("bytes"), _QUIET_S)
+            good = await conversation.ask_again("after-bytes")
+            closing = await bench.closing(conversation)
+        if good.complete:
+            return None
+        async with bench.connect() as other:
+            other.data_type = None
+            if not (await other.ask("binary")).complete:
+                return None  # no BINARY frame is understood: CT1 says so
+        return _undecoded(good), closing, bench.log(conversation)
 
     async def _invalid_utf8(self, bench: Bench) -> Outcome:
         async with bench.connect() as conversation:
@@ -124,6 +143,15 @@ def _bad_reply(bench: Bench, text: str, reply: Answer) -> Finding | None:
             fix=_GUARD,
         )
     return None
+
+
+def _undecoded(answer: Answer) -> Finding:
+    finding = _session_lost(_UNDECODABLE_TOLD, answer)
+    cause = (
+        "The bytes of a BINARY frame are decoded outside the `try`, or only JSONDecodeError is caught: `bytes.decode()`"
+        " and `json.loads()` raise UnicodeDecodeError. Both are a ValueError."
+    )
+    return replace(finding, causes=(cause, *finding.causes[1:])) if isinstance(answer.outcome, Failed) else finding
 
 
 def _session_lost(what: str, answer: Answer) -> Finding:

@@ -73,6 +73,12 @@ CONTAINERS = (
         cause="An exception leaves the handler",
     ),
     broken(
+        "undecoded",
+        "CT2",
+        "bytes.decode outside the try. https://github.com/Kludex/starlette/pull/3552",
+        cause="The bytes of a BINARY frame are decoded outside the `try`",
+    ),
+    broken(
         "closes_on_bad",
         "CT2",
         "Closes the session on a bad message. https://github.com/coder/websocket/issues/399",
