@@ -5,6 +5,11 @@
 import re
 from collections.abc import Callable
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _MONTHS = {
     name[:3]: name
     for name in ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -30,6 +35,21 @@ _SHORT = {
     "w/o": "without", "e.g.": "for example", "i.e.": "that is", "etc.": "et cetera", "Ave.": "Avenue",
     "Blvd.": "Boulevard", "Rd.": "Road",
 }  # fmt: skip
+_ALSO_LAST = ("etc.", "dept.", "govt.", "Ave.", "Blvd.", "Rd.")
+"""Of these, what a sentence can end with: then the stop is the sentence's as well."""
+_BEFORE_SAINT = _words(
+    "a about after and around as at before between but by for from in into is near of off on or past since so than "
+    "that the then through to toward towards under until was when where with visit see mount mt mt. fort ft ft. lake "
+    "port east west north south new old sault sainte saint san st st."
+)
+"""Words, capitalised as they may be at the begin of a sentence or in a name, behind which "St." is a saint's."""
+_STARTERS = _words(
+    "A An And Are As At But By Do For From Go He Her His How I If In Is It Its My No Not On Or Our She So Take That "
+    "The Their Then There These They This Those Turn Was We What When Where Who Why With You Your"
+)
+_NAME = re.compile(r"\s+([A-Z][\w'’]*)")
+_ENDS = re.compile(r"\s*\Z")
+_NEAR = 40
 _OPERATORS = {"=": "equals", "<": "is less than", ">": "is greater than", "≤": "is at most", "≥": "is at least",
               "×": "times", "÷": "divided by", "≈": "is about", "±": "plus or minus"}  # fmt: skip
 
@@ -56,6 +76,28 @@ def _date(match: re.Match[str]) -> str:
     if not (1 <= month <= len(_MONTHS) and 1 <= day <= 31):  # days of a month
         return match[0]
     return f"{list(_MONTHS.values())[month - 1]} {day}, {match[3]}"
+
+
+def _saint_or_street(match: re.Match[str]) -> str:
+    """Read "St.": Main Street, 5th Street, but Saint John Street, in Saint Louis, Mount Saint Helens."""
+    text, start, end = match.string, match.start(), match.end()
+    before = text[max(0, start - _NEAR) : start].split()[-1:]
+    word = before[0].strip("(\"'“”‘’[") if before else ""
+    name = _NAME.match(text, end)
+    named = word[:1].isupper() and word.lower() not in _BEFORE_SAINT
+    if named or re.fullmatch(r"\d+(?:st|nd|rd|th)", word):
+        over = name[1] in _STARTERS if name else _ENDS.match(text, end) is not None
+        return "Street." if over else "Street"
+    if name:
+        return "Saint"
+    return "Street" if word else match[0]
+
+
+def _short(match: re.Match[str]) -> str:
+    read = _SHORT[match[1]]
+    name = _NAME.match(match.string, match.end())
+    over = name[1] in _STARTERS if name else _ENDS.match(match.string, match.end()) is not None
+    return f"{read}." if over and match[1] in _ALSO_LAST else read
 
 
 def _unit(match: re.Match[str]) -> str:
@@ -116,8 +158,8 @@ _RULES: _Rules = (
     (re.compile(r"§\s?(?=\d)"), lambda _: "section "),
     (re.compile(rf"(?<=[\w)])\s+([{''.join(_OPERATORS)}])\s+(?=[\w(-])"), lambda m: f" {_OPERATORS[m[1]]} "),
     (re.compile(rf"\b({'|'.join(_MONTHS)}|Sept)\.\s+(?=\d)"), lambda m: f"{_MONTHS[m[1][:3]]} "),
-    (re.compile(r"(?<=[A-Z][a-z] )St\.|(?<=[a-z] )St\.(?=\s|$|,)"), lambda _: "Street"),
-    (re.compile(rf"(?<![\w.])({_or(_SHORT)})(?!\w)"), lambda m: _SHORT[m[1]]),
+    (re.compile(r"(?<![\w.])St\.(?=\s|$|[,;:!?)])"), _saint_or_street),
+    (re.compile(rf"(?<![\w.])({_or(_SHORT)})(?!\w)"), _short),
 )  # fmt: skip
 
 
