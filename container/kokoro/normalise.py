@@ -13,9 +13,12 @@ _MONTHS = [
 ]
 _MAGNITUDES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "t": "trillion"}
 _CURRENCIES = {"$": "dollars", "£": "pounds", "€": "euros"}
+_OTHER_CURRENCIES = {"¥": "yen", "₹": "rupees", "₩": "won"}
+"""That the reader of numbers does not know."""
 
 _ISO_DATE = re.compile(r"(?<![\d-])(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?![\d-])")
 _MONEY = re.compile(r"([$£€])(\d{1,15}(?:\.\d{1,6})?)\s?(k|mn?|bn?|t)\b", re.IGNORECASE)
+_OTHER_MONEY = re.compile(r"([¥₹₩])\s?(\d[\d,]{0,15}(?:\.\d{1,6})?)")
 _LONG_NUMBER = re.compile(r"\d{16,}")  # nobody says it as one number, and the number speller gives up on very long ones
 _DEGREES = re.compile(r"\s?°\s?([CF])\b")
 
@@ -40,6 +43,7 @@ def normalise(text: str) -> str:
     text = text.translate(_PUNCTUATION)
     text = _ISO_DATE.sub(lambda m: f"{_MONTHS[int(m[2]) - 1]} {int(m[3])}, {m[1]}", text)
     text = _MONEY.sub(lambda m: f"{m[2]} {_MAGNITUDES[m[3].lower()]} {_CURRENCIES[m[1]]}", text)
+    text = _OTHER_MONEY.sub(lambda m: f"{m[2]} {_OTHER_CURRENCIES[m[1]]}", text)
     text = written_out(text)
     text = digits_apart(text)
     text = _DEGREES.sub(lambda m: f" degrees {'Celsius' if m[1] == 'C' else 'Fahrenheit'}", text)

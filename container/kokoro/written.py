@@ -5,6 +5,8 @@
 import re
 from collections.abc import Callable
 
+from container.kokoro import numerals
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -20,13 +22,15 @@ _UNITS = {
     "lb": "pound", "lbs": "pound", "oz": "ounce", "ft": "foot", "mi": "mile", "yd": "yard", "ml": "milliliter",
     "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte", "ghz": "gigahertz", "mhz": "megahertz",
     "khz": "kilohertz", "hz": "hertz", "kw": "kilowatt", "kwh": "kilowatt hour", "ms": "millisecond", "min": "minute",
-    "hrs": "hour", "hr": "hour", "sec": "second",
+    "hrs": "hour", "hr": "hour", "h": "hour", "sec": "second",
 }  # fmt: skip
 _RATES = {
     "km/h": "kilometers per hour",
     "kph": "kilometers per hour",
     "mph": "miles per hour",
     "m/s": "meters per second",
+    **{f"{short}b/s": f"{long}bytes per second" for short, long in (("k", "kilo"), ("m", "mega"), ("g", "giga"))},
+    **{f"{short}bps": f"{long}bits per second" for short, long in (("k", "kilo"), ("m", "mega"), ("g", "giga"))},
 }
 _AMOUNT = r"\d[\d,]{0,12}(?:\.\d{1,6})?"
 _PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 8: "eighth", 10: "tenth"}
@@ -101,9 +105,11 @@ def _short(match: re.Match[str]) -> str:
 
 
 def _unit(match: re.Match[str]) -> str:
+    if match[2] in ("G", "H"):  # of networks and forces
+        return match[0]
     unit = match[2].lower()
     if rate := _RATES.get(unit):
-        return f"{match[1]} {rate}"
+        return f"{match[1]} {rate.replace('bytes', 'bits') if match[2].endswith('b/s') else rate}"
     name = _UNITS.get(unit)
     if name is None:  # a dotless i and a long s are "i" and "s" to a pattern that ignores case, and to nothing else
         return match[0]
@@ -153,6 +159,13 @@ _RULES: _Rules = (
      lambda m: f"{m[1]} {'million' if m[2][0] in 'Mm' else 'billion'}"),
     (re.compile(r"(?<![\d.,-])(\d{1,6}(?:\.\d{1,3})?)\s?[-–]\s?(\d{1,6}(?:\.\d{1,3})?)(?![\d-]|[.,]\d)"),
      lambda m: f"{m[1]} to {m[2]}"),
+    (numerals.TIME, numerals.time_of_day),
+    (re.compile(r"(?<=\d)\s?(am|pm)\b(?!\.\w)"), lambda m: f" {m[1].upper()}"),
+    (re.compile(r"(?<![\w/~.])~\s?(?=\d)"), lambda _: "about "),
+    # a stop that touches the last letter would be taken for that of an abbreviation
+    (re.compile(r"\bAWS\b(\.(?!\w))?"), lambda m: f"A.W.S{' .' if m[1] else ''}"),
+    (numerals.ROMAN, numerals.numbered),
+    (numerals.REGNAL, numerals.regnal),
     (re.compile(r"(?<![\w'])(\d)'\s?(\d{1,2})(?:\"|”|'')(?!\w)"), lambda m: f"{m[1]} foot {m[2]}"),
     (re.compile(r"\b([CFGA])#(?!\w)"), lambda m: f"{m[1]} sharp"),
     (re.compile(r"§\s?(?=\d)"), lambda _: "section "),

@@ -126,6 +126,18 @@ def test_normalise(text: str, expected: str) -> None:
         ("Bring apples, etc.", "Bring apples, et cetera."),
         ("Bring pens, etc. Then wait on Park Ave.", "Bring pens, et cetera. Then wait on Park Avenue."),
         ("pens, etc. are there", "pens, et cetera are there"),
+        ("at 9:00, 12:00 or 18:00", "at 9 o'clock, 12 o'clock or 18 hundred"),
+        ("at 10:00 PM, 9:00 a.m. or 0:00", "at 10 PM, 9 a.m. or midnight"),
+        ("5:05, 5:05 p.m., 10:30, 1:07:30, 25:00", "5 oh 5, 5 oh 5 p.m., 10:30, 1:07:30, 25:00"),
+        ("from 9:00-17:00", "from 9 o'clock to 17 hundred"),
+        ("10am, 7 pm and I am 10", "10 AM, 7 PM and I am 10"),
+        ("a 5G phone for 24h, 5g of salt", "a 5G phone for 24 hours, 5 grams of salt"),
+        ("10 MB/s, 10 Mb/s and 1 Gbps", "10 megabytes per second, 10 megabits per second and 1 gigabits per second"),
+        ("~5 of them on AWS. Good, AWS!", "about 5 of them on A.W.S . Good, A.W.S!"),
+        ("Chapter IV, World War II, Part I.", "Chapter 4, World War 2, Part 1."),
+        ("the Part I like, Chapter IIII", "the Part I like, Chapter IIII"),
+        ("Henry VIII's, Louis XIV, Elizabeth I", "Henry the eighth's, Louis the fourteenth, Elizabeth the first"),
+        ("George I know, James XX", "George I know, James the twentieth"),
         ("St. Paul vs. Ohio, e.g.", "Saint Paul versus Ohio, for example"),
         ("It is 3.14 or 1,000,000.", "It is 3.14 or 1,000,000."),
         ("COVID-19, A-1, 5-year, in 3 in", "COVID-19, A-1, 5-year, in 3 in"),
@@ -142,6 +154,10 @@ def test_writing_out_takes_no_time(text: str) -> None:
     begun = time.process_time()
     written_out(text)
     assert time.process_time() - begun < 0.1
+
+
+def test_sums_in_other_currencies_keep_them() -> None:
+    assert normalise("¥500 or ₹1,200.50") == "500 yen or 1,200.50 rupees"
 
 
 def test_foreign_letters_are_spelled_by_their_names() -> None:
