@@ -21,6 +21,8 @@ class Outgoing:
         self._timeline = timeline
         self._queue: asyncio.Queue[tuple[Event, int] | None] = asyncio.Queue(_QUEUED)
         """Events, each with how many bytes of PCM its audio was made from."""
+        self._room = asyncio.Event()
+        """Set when an event has left the queue, or nothing more is to enter it."""
         self._emitting = asyncio.Lock()
         self._read = 0
         self._settled = asyncio.Event()
@@ -38,6 +40,7 @@ class Outgoing:
         """Yield the events to the last one."""
         while (queued := await self._queue.get()) is not None:
             event, _ = queued
+            self._room.set()
             event["seq"] = self._read  # an interruption may have taken some out
             self._read += 1
             if event["type"] == "audio_chunk":
@@ -49,17 +52,22 @@ class Outgoing:
     async def emit(self, kind: str, pcm: int = 0, **fields: Any) -> None:
         """Queue an event, of audio with its bytes of PCM; wait while the reader is slow."""
         async with self._emitting:  # so that times are in the order in which the events arrive
-            if not self.stopped:
-                await self._queue.put((self._timeline.event(kind, **fields), pcm))
+            while self._queue.full() and not self.stopped:
+                self._room.clear()
+                await self._room.wait()
+            if self.stopped:
+                return
+            self._queue.put_nowait((self._timeline.event(kind, **fields), pcm))
+            if kind == "audio_chunk":
+                self.chunks += 1
+                self.pcm += pcm
 
     async def audio(self, data: bytes, pcm: int, **fields: Any) -> None:
         """Queue audio that was made from `pcm` bytes of PCM; an encoder may hold all of it back."""
-        if self.stopped:
-            return
-        self.pcm += pcm
         if data:
-            self.chunks += 1
             await self.emit("audio_chunk", pcm, **fields, data=data)
+        elif not self.stopped:
+            self.pcm += pcm
 
     @property
     def has_room(self) -> bool:
@@ -89,6 +97,7 @@ class Outgoing:
         """Tell nothing more, and take back the audio that waits: a slow reader would go on hearing it for long."""
         self.stopped = True
         self.interrupted.set()
+        self._room.set()
         for _ in range(self._queue.qsize()):
             queued = self._queue.get_nowait()
             if queued is not None:
@@ -109,6 +118,7 @@ class Outgoing:
         """Make room: nobody reads any more."""
         while not self._queue.empty():
             self._queue.get_nowait()
+        self._room.set()
 
 
 def seconds(size: int) -> float:

@@ -46,7 +46,8 @@ def parse(payload: object) -> Request:
         raise InvalidRequestError(f"prompt is {_shown(prompt)}; expected a text that is not blank")
     if len(prompt) > MAX_PROMPT:
         raise InvalidRequestError(f"prompt has {len(prompt)} characters; expected at most {MAX_PROMPT}")
-    mode = payload.get("mode", "bidi")
+    mode = payload.get("mode")
+    mode = "bidi" if mode is None else mode
     if mode not in ("bidi", "batch"):
         raise InvalidRequestError(f"mode is {_shown(mode)}; expected 'bidi' or 'batch'")
     voice = payload.get("voice")

@@ -54,6 +54,11 @@ class Cancel:
         """Whether every request of the session is meant."""
         return self.request_id is None
 
+    def means(self, request_id: str | float | bool) -> bool:
+        """Whether a request of this id is meant; to JSON, true is not 1."""
+        same_kind = isinstance(request_id, bool) == isinstance(self.request_id, bool)
+        return self.all or (same_kind and request_id == self.request_id)
+
 
 def decode(payload: str | bytes) -> dict[str, Any]:
     """Return the JSON object in a text or binary frame. Raises RequestError."""

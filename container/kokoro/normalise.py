@@ -5,20 +5,15 @@
 import re
 import unicodedata
 
+from container.kokoro.money import sums
 from container.kokoro.written import written_out
 
 _MONTHS = [
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 ]
-_MAGNITUDES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "t": "trillion"}
-_CURRENCIES = {"$": "dollars", "£": "pounds", "€": "euros"}
-_OTHER_CURRENCIES = {"¥": "yen", "₹": "rupees", "₩": "won"}
-"""That the reader of numbers does not know."""
 
 _ISO_DATE = re.compile(r"(?<![\d-])(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?![\d-])")
-_MONEY = re.compile(r"([$£€])(\d{1,15}(?:\.\d{1,6})?)\s?(k|mn?|bn?|t)\b", re.IGNORECASE)
-_OTHER_MONEY = re.compile(r"([¥₹₩])\s?(\d[\d,]{0,15}(?:\.\d{1,6})?)")
 _LONG_NUMBER = re.compile(r"\d{16,}")  # nobody says it as one number, and the number speller gives up on very long ones
 _DEGREES = re.compile(r"\s?°\s?([CF])\b")
 
@@ -27,8 +22,12 @@ _PUNCTUATION = str.maketrans({
     "（": " (", "）": ") ", "「": " “", "」": "” ", "『": " “", "』": "” ", "《": " “", "》": "” ",
     "・": " ", "～": " ",
     "\u3000": " ",
-    "½": " one half ", "¼": " one quarter ", "¾": " three quarters ",
 })  # fmt: skip
+_FRACTIONS = str.maketrans({
+    "½": " one half ", "¼": " one quarter ", "¾": " three quarters ", "⅓": " one third ", "⅔": " two thirds ",
+    "⅛": " one eighth ", "⅜": " three eighths ", "⅝": " five eighths ", "⅞": " seven eighths ",
+})  # fmt: skip
+_MIXED = re.compile(r"(\d)\s?([½¼¾⅓⅔⅛⅜⅝⅞])")
 _LETTERS = str.maketrans({
     "ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D",
     "ð": "th", "Ð": "Th", "þ": "th", "Þ": "Th", "ı": "i", "ħ": "h", "Ħ": "H",
@@ -42,8 +41,9 @@ def normalise(text: str) -> str:
     text = whole_characters(text)
     text = text.translate(_PUNCTUATION)
     text = _ISO_DATE.sub(lambda m: f"{_MONTHS[int(m[2]) - 1]} {int(m[3])}, {m[1]}", text)
-    text = _MONEY.sub(lambda m: f"{m[2]} {_MAGNITUDES[m[3].lower()]} {_CURRENCIES[m[1]]}", text)
-    text = _OTHER_MONEY.sub(lambda m: f"{m[2]} {_OTHER_CURRENCIES[m[1]]}", text)
+    text = _MIXED.sub(r"\1 and \2", text)
+    text = text.translate(_FRACTIONS)
+    text = sums(text)
     text = written_out(text)
     text = digits_apart(text)
     text = _DEGREES.sub(lambda m: f" degrees {'Celsius' if m[1] == 'C' else 'Fahrenheit'}", text)

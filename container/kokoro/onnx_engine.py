@@ -35,8 +35,9 @@ class OnnxEngine:
         options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
         options.log_severity_level = 3  # the export makes it warn about shapes on every start
         self.together = whole_number("KOKORO_BATCH", min(len(os.sched_getaffinity(0)), MOST_TOGETHER), 64)
+        wanted = signed.is_wanted()
         try:
-            model = signed.rewritten(weights.model) if signed.is_wanted() else None
+            model = signed.rewritten(weights.model) if wanted else None
             self._session = onnxruntime.InferenceSession(
                 model or str(weights.model), sess_options=options, providers=["CPUExecutionProvider"]
             )

@@ -185,7 +185,7 @@ class Session:
 
     def _cancel(self, cancel: Cancel) -> list[str]:
         """Stop requests wherever they are and forget their unsent audio; return the frames that say so."""
-        ended = [request for request in self._open if cancel.all or request.utterance.request_id == cancel.request_id]
+        ended = [request for request in self._open if cancel.means(request.utterance.request_id)]
         for request in ended:
             self._open.remove(request)
             self._outbox.drop(request)

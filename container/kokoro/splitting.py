@@ -35,12 +35,30 @@ _ABBREVIATION = re.compile(
 )
 
 
+_BOUND = re.compile(
+    r"(?:^|[\s(\"“])(?:(?P<number>Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|pp?|vols?|ch|art|sec)|"
+    r"(?P<name>Gov|Sen|Gen|Rep|Capt|Col|Lt|Sgt|Rev|Hon|Mt|Ft)|(?P<small>ft|min|hrs?|sec|lbs?|oz|Ave|Blvd|Rd))\.\s*$"
+)
+"""Abbreviations that bind what comes behind them, where it is a number, a name, a word in small letters."""
+
+
+def _is_bound(tail: str, following: str) -> bool:
+    found = _BOUND.search(tail)
+    if found is None or not following:
+        return False
+    test = {"number": str.isdigit, "name": str.isupper, "small": str.islower}[found.lastgroup or ""]
+    return test(following)
+
+
 def sentences(text: str) -> list[str]:
     """Cut `text` after each sentence; a stop after an abbreviation or an initial does not end one."""
     parts, start = [], 0
     for match in _SENTENCE_END.finditer(text):
         # only the tail is looked at: a text without one real stop must not cost its length squared
-        if match.group().startswith(".") and _ABBREVIATION.search(text[max(start, match.end() - 24) : match.end()]):
+        tail = text[max(start, match.end() - 24) : match.end()]
+        if match.group().startswith(".") and (
+            _ABBREVIATION.search(tail) or _is_bound(tail, text[match.end() : match.end() + 1])
+        ):
             continue
         parts.append(text[start : match.end()])
         start = match.end()
@@ -75,8 +93,8 @@ def joint_s(piece: str) -> float | None:
 
 
 def _weight(text: str) -> int:
-    """Return about how many Latin letters take as long to speak: an ideograph or a syllable sign is a syllable."""
-    return len(text) + 3 * len(_SYLLABIC.findall(text))
+    """Return about how many Latin letters take as long to speak: a syllable sign is a syllable, a digit a word."""
+    return len(text) + (_LETTERS_A_SIGN - 1) * len(_LONG_SIGN.findall(text))
 
 
 def parts(sentence: str, limit: int = MAX_CHARS) -> list[str]:

@@ -33,6 +33,8 @@ _RATES = {
     **{f"{short}bps": f"{long}bits per second" for short, long in (("k", "kilo"), ("m", "mega"), ("g", "giga"))},
 }
 _AMOUNT = r"\d[\d,]{0,12}(?:\.\d{1,6})?"
+_PLAIN = r"(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,6})(?:\.\d{1,3})?"
+_METRES = {"": "meters", "k": "kilometers", "c": "centimeters", "m": "millimeters"}
 _PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 8: "eighth", 10: "tenth"}
 _SHORT = {
     "approx.": "approximately", "vs.": "versus", "dept.": "department", "govt.": "government", "w/": "with",
@@ -119,11 +121,12 @@ def _unit(match: re.Match[str]) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str:
-    above, below = int(match[1]), int(match[2])
+    above, below = int(match[2]), int(match[3])
+    before = f"{match[1]}and " if match[1] else ""
     if below not in _PARTS or not 0 < above < below:
         return match[0]
     name = _PARTS[below]
-    return f"{above} {name}" if above == 1 else f"{above} {'halves' if below == 2 else name + 's'}"
+    return f"{before}{above} {name if above == 1 else 'halves' if below == 2 else name + 's'}"
 
 
 def _or(names: object) -> str:
@@ -149,16 +152,26 @@ _RULES: _Rules = (
     *_ADDRESSES,
     (re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])"), _date),
     (
-        re.compile(r"(?<![\w.])(?:\+\d{1,3}[ -])?(?:\(\d{3}\) ?|\d{3}[-. ])?\d{3}[-.]\d{4}(?![\w-])"),
+        re.compile(
+            r"(?<![\w.])(?:\+\d{1,3}[ .-]|1[-.])?(?:\(\d{3}\) ?|\d{3}[-. ])?\d{3}[-.]\d{4}(?![\w-])"
+            r"|(?<![\w.+])\+\d{7,15}(?!\w)|(?<![\w.-])\d{5}-\d{4}(?![\w-])"
+        ),
         _phone,
     ),
+    (re.compile(r"(?<=\d)\s[-−–]\s(?=\d[\d,.]{0,20}\s?=)"), lambda _: " minus "),
     (re.compile(r"\b(\d{1,4}(?:\.\d{1,4}){2,4})\b(?!\.\d)"), lambda m: m[1].replace(".", " point ")),
-    (re.compile(r"(?<![\w/.])(\d{1,2})/(\d{1,2})(?![\w/]|\.\d)"), _fraction),
+    (re.compile(r"(?<![\w/.])(\d{1,3} )?(\d{1,2})/(\d{1,2})(?![\w/]|\.\d)"), _fraction),
     (re.compile(rf"(?<![\w.])({_AMOUNT}) ?({_or([*_UNITS, *_RATES])})\b(?!/)", re.IGNORECASE), _unit),
     (re.compile(r"(?<![\w.$])(\d{1,4}(?:\.\d{1,3})?) ?(M|mn|B|bn)\b(?=\s+[a-z]|[.,!?]|$)"),
      lambda m: f"{m[1]} {'million' if m[2][0] in 'Mm' else 'billion'}"),
-    (re.compile(r"(?<![\d.,-])(\d{1,6}(?:\.\d{1,3})?)\s?[-–]\s?(\d{1,6}(?:\.\d{1,3})?)(?![\d-]|[.,]\d)"),
-     lambda m: f"{m[1]} to {m[2]}"),
+    (re.compile(rf"(?<![\d.,-])({_PLAIN})\s?[-–]\s?({_PLAIN})(?![\d-]|[.,]\d)"), lambda m: f"{m[1]} to {m[2]}"),
+    (re.compile(r"(?<=\d)(%|\s?°[CF]?)\s?[-–]\s?(?=\d)"), lambda m: f"{m[1]} to "),
+    # what touches a number is its sign, which the reader of numbers now and then loses, with the number or without
+    (re.compile(r"(?<![\w)\]}.%°+−–-])[-−](?=[$£€]?\d)"), lambda _: "minus "),
+    (re.compile(r"(?<![\w)\]}.%°+−–-])\+(?=[$£€]?\d)"), lambda _: "plus "),
+    (re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), lambda _: " times "),
+    (re.compile(r"(?<=\d)\s/\s(?=\d)"), lambda _: " divided by "),
+    (re.compile(r"(?<=\d) ?([kcm]?)m²"), lambda m: f" square {_METRES[m[1]]}"),
     (numerals.TIME, numerals.time_of_day),
     (re.compile(r"(?<=\d)\s?(am|pm)\b(?!\.\w)"), lambda m: f" {m[1].upper()}"),
     (re.compile(r"(?<![\w/~.])~\s?(?=\d)"), lambda _: "about "),
@@ -170,7 +183,7 @@ _RULES: _Rules = (
     (re.compile(r"\b([CFGA])#(?!\w)"), lambda m: f"{m[1]} sharp"),
     (re.compile(r"§\s?(?=\d)"), lambda _: "section "),
     (re.compile(rf"(?<=[\w)])\s+([{''.join(_OPERATORS)}])\s+(?=[\w(-])"), lambda m: f" {_OPERATORS[m[1]]} "),
-    (re.compile(rf"\b({'|'.join(_MONTHS)}|Sept)\.\s+(?=\d)"), lambda m: f"{_MONTHS[m[1][:3]]} "),
+    (re.compile(rf"\b({'|'.join(_MONTHS)}|Sept)\.?\s+(?=\d)"), lambda m: f"{_MONTHS[m[1][:3]]} "),
     (re.compile(r"(?<![\w.])St\.(?=\s|$|[,;:!?)])"), _saint_or_street),
     (re.compile(rf"(?<![\w.])({_or(_SHORT)})(?!\w)"), _short),
 )  # fmt: skip

@@ -24,6 +24,7 @@ SYMPTOMS = {
     "text-only-branch": {"binary_frame": "silence", "bad_message": "bad binary: silence"},
     "control-as-binary": everywhere("binary event"),
     "unguarded-json": {"bad_message": "eof"},
+    "undecoded": {"bad_message": "bad binary: eof"},
     "closes-on-bad": {"bad_message": "close 1003"},
     "one-sentence": {"sentences": "sentence 1: close 1000"},
     "fragment-decode": {},  # takes fragments: tested elsewhere

@@ -352,7 +352,7 @@ async def test_the_benchmark_says_who_heard_the_words(
         assert await asyncio.to_thread(transport.main, options) == 0
     written = json.loads(out.read_text())
     assert written["conditions"]["heard_by"] == where
-    assert [row["wer"] for row in written["rows"]] == pytest.approx([1 / 14] * 3)
+    assert [row["wer"] for row in written["raw"]["rows"]] == pytest.approx([1 / 14] * 3)
     assert [calls.audio(0), calls.audio(1)] == clips
     assert len(calls.requests) == 2 * len(CODECS)
     said = capsys.readouterr()

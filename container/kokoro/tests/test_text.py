@@ -8,7 +8,7 @@ from container.kokoro.markup import plain
 from container.kokoro.normalise import normalise, unreadable
 from container.kokoro.plan import Plan
 from container.kokoro.spelling import pronounceable, spell
-from container.kokoro.splitting import MAX_CHARS, halves, joint_s, sentences
+from container.kokoro.splitting import MAX_CHARS, halves, joint_s, parts, sentences
 from container.kokoro.vocabulary import is_speech, keep_known, symbols, tokens
 from container.kokoro.written import addresses, written_out
 
@@ -137,6 +137,22 @@ def test_normalise(text: str, expected: str) -> None:
         ("Chapter IV, World War II, Part I.", "Chapter 4, World War 2, Part 1."),
         ("the Part I like, Chapter IIII", "the Part I like, Chapter IIII"),
         ("Henry VIII's, Louis XIV, Elizabeth I", "Henry the eighth's, Louis the fourteenth, Elizabeth the first"),
+        (
+            "It is -12.5 or −30, from -5 to -10, (-3)",
+            "It is minus 12.5 or minus 30, from minus 5 to minus 10, (minus 3)",
+        ),
+        ("+12.5, A-1, x-5, --5, C++11", "plus 12.5, A-1, x-5, --5, C++11"),
+        ("1,000-2,000 people, 10,000–20,000", "1,000 to 2,000 people, 10,000 to 20,000"),
+        ("5 - 3 = 2", "5 minus 3 equals 2"),
+        ("1-800-555-1234, +14155552671", "1, 8 0 0, 5 5 5, 1 2 3 4, plus 1 4 1 5 5 5 5 2 6 7 1"),
+        ("90210-1234", "9 0 2 1 0, 1 2 3 4"),
+        ("5%-10%, 30°C-35°C", "5% to 10%, 30°C to 35°C"),
+        ("1 1/2 cups, 2 3/4", "1 and 1 half cups, 2 and 3 quarters"),
+        (
+            "5 * 3, 6 / 2 = 3, 10 m², 200km²",
+            "5 times 3, 6 divided by 2 equals 3, 10 square meters, 200 square kilometers",
+        ),
+        ("Dec 25, 1990 and Mar 5", "December 25, 1990 and March 5"),
         ("George I know, James XX", "George I know, James the twentieth"),
         ("St. Paul vs. Ohio, e.g.", "Saint Paul versus Ohio, for example"),
         ("It is 3.14 or 1,000,000.", "It is 3.14 or 1,000,000."),
@@ -157,7 +173,45 @@ def test_writing_out_takes_no_time(text: str) -> None:
 
 
 def test_sums_in_other_currencies_keep_them() -> None:
-    assert normalise("¥500 or ₹1,200.50") == "500 yen or 1,200.50 rupees"
+    assert normalise("¥500 or ₹1,200.50, 50¢") == "500 yen or 1,200.50 rupees, 50 cents"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$3.5, $12.5. £2.5!", "$3.50, $12.50. £2.50!"),
+        ("$3.5 million, $2.5bn, $3.50, $3.525", "$3.5 million, 2.5 billion dollars, $3.50, $3.525"),
+        ("20€ and 15 € a month", "€20 and €15 a month"),
+        ("$5-$10, $1,000-$2,000", "$5 to $10, $1,000 to $2,000"),
+        ("US$50, -$50, -$1,250.50", "$50, minus $50, minus $1,250.50"),
+    ],
+)
+def test_sums_of_money_are_whole(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+def test_fractions_behind_a_number_are_added() -> None:
+    assert " ".join(normalise("1½ cups, ⅓ and ⅔").split()) == "1 and one half cups, one third and two thirds"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The meeting is on Jan. 5, 2026. Come.", 2),
+        ("See p. 5 of vol. 2. It is long.", 2),
+        ("Ask Gov. Brown on Mt. Hood. He knows.", 2),
+        ("It is 5 ft. tall. It came 10 min. later.", 2),
+        ("It rained in Jan. We left.", 2),
+    ],
+)
+def test_a_stop_of_an_abbreviation_ends_no_sentence(text: str, count: int) -> None:
+    assert len(sentences(text)) == count
+
+
+def test_numbers_weigh_what_it_takes_to_say_them() -> None:
+    pieces = parts("+14155552671 " * 18)
+    assert len(pieces) >= 3
+    assert "".join(pieces) == "+14155552671 " * 18
 
 
 def test_foreign_letters_are_spelled_by_their_names() -> None:
