@@ -29,6 +29,13 @@ def weather(city: str = "here") -> str:
     return f"sunny in {city}"
 
 
+async def test_what_is_null_is_left_out(in_front: InFront) -> None:
+    nothing = dict.fromkeys(("mode", "voice", "speed", "format"))
+    async with agent(Voice(), ScriptedModel(TWO), in_front) as client:
+        events = await invoke(client, {"prompt": "Tell me.", **nothing})
+        assert (events[0]["mode"], events[-1]["type"]) == ("bidi", "done")
+
+
 async def test_a_turn(in_front: InFront) -> None:
     voice = Voice()
     async with agent(voice, ScriptedModel(TWO), in_front) as client:

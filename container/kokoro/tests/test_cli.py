@@ -136,6 +136,7 @@ def test_a_wrong_setting_of_the_engine_ends_it_with_what_is_expected(variable: s
     with program("--port", "0", environment={variable: value}) as running:
         assert running.end() == 1
     assert f"{variable} is '{value[:40]}', expected " in running.log
+    assert "is no model that ONNX Runtime can load" not in running.log
     assert "Traceback" not in running.log
 
 

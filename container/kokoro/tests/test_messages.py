@@ -5,7 +5,7 @@ import pytest
 
 from container.kokoro import messages
 from container.kokoro.errors import RequestError
-from container.kokoro.messages import MAX_TEXT, Close, Utterance, parse
+from container.kokoro.messages import MAX_TEXT, Cancel, Close, Utterance, parse
 
 VOICES = ["af_bella", "af_heart", "bf_emma"]
 
@@ -14,6 +14,14 @@ def refusal(payload: str | bytes) -> RequestError:
     with pytest.raises(RequestError) as caught:
         parse(payload, VOICES)
     return caught.value
+
+
+def test_a_cancel_of_1_does_not_mean_true() -> None:
+    ids = (1, True, 1.0, "1", "unknown")
+    means = {wanted: [Cancel(wanted).means(each) for each in ids] for wanted in (None, "1")}
+    assert means == {None: [True] * 5, "1": [False, False, False, True, False]}
+    assert [Cancel(1).means(each) for each in ids] == [True, False, True, False, False]
+    assert [Cancel(True).means(each) for each in ids] == [False, True, False, False, False]
 
 
 def test_defaults() -> None:
